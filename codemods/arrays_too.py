@@ -16,6 +16,7 @@ from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import torch_name
+from compilefix.source.tree import names_in
 
 _OTHERS = {ARRAYS: "an array of NumPy", frozenset({Kind.TENSOR, Kind.OBJECT}): "an object of another class"}
 
@@ -56,7 +57,7 @@ def _hanging_on(names: frozenset[str], scope: Scope) -> frozenset[str]:
     assigned = scope.function.of(ast.Assign) if names else ()
     for node in assigned:
         if any(isinstance(part, ast.Name) and part.id in found for part in ast.walk(node.value)):
-            found |= {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+            found |= names_in(*node.targets)
     return frozenset(found)
 
 

@@ -12,6 +12,7 @@ from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in, stored_in
 from compilefix.source.unbound import unbound_names
 
 _Names = frozenset[str]
@@ -63,8 +64,8 @@ def unbound_where_skipped(parts: Iterable[ast.AST], at: ast.AST, scope: Scope) -
     That one asks a tensor as well, or the same; what a flag decides is read where the flag is set.
     """
     asked = ast.unparse(at.test) if isinstance(at, ast.If | ast.IfExp) else None
-    stored = {n.id for n in ast.walk(at) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    read = {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
+    stored = stored_in(at)
+    read = names_in(*parts)
     for name in sorted(read - stored):
         around = (a for store in scope.names(name, stores=True) for a in scope.ancestors(store))
         tests = (a.test for a in around if isinstance(a, ast.If))
@@ -161,8 +162,8 @@ class _Walk:
     def _forget(self, statement: ast.stmt) -> None:
         """A flag with another value tells no more where the name has one."""
         if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) and self._gives:
-            given = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-            names = {text: {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)} for text in self._gives}
+            given = stored_in(statement)
+            names = {text: names_in(ast.parse(text)) for text in self._gives}
             self._gives -= {text for text, read in names.items() if read & given}
 
     def _after(self, statement: ast.stmt, bound: bool, known: _Names) -> bool | None:

@@ -17,7 +17,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.gradient_mode import records_none
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, torch_name
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 _AT = {
     1.0: "sqrt rsqrt log log2 log10 log1p reciprocal exp exp2 expm1 square sin cos tan sinh cosh tanh asinh arcsinh "
@@ -106,7 +106,7 @@ def _integer_divisors(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
         divisor = divisor_of(part, scope) if isinstance(part, ast.expr) and part in scope.parents else None
         if divisor is None or (isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div)):
             continue
-        names = {n.id for n in ast.walk(divisor) if isinstance(n, ast.Name)}
+        names = names_in(divisor)
         if scope.value(divisor).dtype != "float" and _keeps_dtype(divisor, scope):
             yield from [] if asked and asked.isdisjoint(names) else [divisor]
 
@@ -128,7 +128,7 @@ def _indices(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
             value = scope.value(index)
             if not value.is_tensor or not value.certain or value.dtype != "int":
                 continue
-            names = {n.id for n in ast.walk(index) if isinstance(n, ast.Name)}
+            names = names_in(index)
             if isinstance(index, ast.BinOp) or not asked.isdisjoint(names):
                 yield index
 
@@ -139,7 +139,7 @@ def _asked(node: ast.expr, scope: Scope) -> set[str]:
     stores = [scope.names(test.id, stores=True) for test in tests if isinstance(test, ast.Name)]
     given = [scope.parents.get(store[0]) for store in stores if len(store) == 1]
     tests += [one.value for one in given if isinstance(one, ast.Assign)]
-    return {n.id for test in tests for n in ast.walk(test) if isinstance(n, ast.Name)}
+    return names_in(*tests)
 
 
 def _operands(culprit: ast.expr, scope: Scope) -> dict[ast.expr, float]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
-from compilefix.source.tree import children, walk
+from compilefix.source.tree import children, names_in, walk
 
 _SIZES = frozenset({"shape", "size", "ndim", "dim", "numel"})
 _NUMBERS = frozenset({"int", "float", "bool"})
@@ -124,5 +124,5 @@ def _is_number(annotation: ast.expr | None) -> bool:
     """Whether an annotation says that a number, or nothing, is given."""
     if annotation is None:
         return False
-    names = {part.id for part in walk(annotation) if isinstance(part, ast.Name)}
+    names = names_in(annotation)
     return bool(names & _NUMBERS) and "Tensor" not in ast.unparse(annotation)

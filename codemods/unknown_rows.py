@@ -31,6 +31,7 @@ from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import read_of
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _LAYERS = ("Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d", "MultiheadAttention", "Transformer")
 _FUNCTIONS = frozenset(
@@ -187,7 +188,7 @@ def _targets(statement: ast.stmt) -> set[str]:
         targets = [statement.value.func] if isinstance(statement.value, ast.Call) else []
     else:
         targets = []
-    return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return names_in(*targets)
 
 
 def _leaves(statement: ast.stmt, scope: Scope, others: Sequence[Scope]) -> bool:

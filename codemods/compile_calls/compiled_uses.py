@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from compilefix.codemods.module_rule import COMPILE, CompileCall, Holder, ModuleView
 from compilefix.source.definitions import Class, Function
-from compilefix.source.tree import walk
+from compilefix.source.tree import names_in, walk
 
 _IN_PLACE = frozenset({"fullgraph", "dynamic", "backend", "mode", "options", "disable"})
 _SAME = frozenset({"to", "cuda", "cpu", "eval", "train", "half", "float", "double", "bfloat16", "requires_grad_"})
@@ -184,11 +184,6 @@ def made_in(turns: Turns) -> set[str]:
         if isinstance(part, ast.Assign) and names_in(part.value) & found:
             found.update(*(names_in(target) for target in part.targets))
     return found
-
-
-def names_in(node: ast.AST) -> set[str]:
-    """The names that stand in a piece of code."""
-    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
 
 
 def _made(view: ModuleView) -> Iterator[Compiled]:

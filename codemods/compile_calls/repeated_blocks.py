@@ -58,7 +58,7 @@ from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope, span_of
 from compilefix.source.definitions import Class, Function
 from compilefix.source.project import Project
-from compilefix.source.tree import walk
+from compilefix.source.tree import names_in, walk
 
 _LISTS = ("torch.nn.ModuleList", "torch.nn.Sequential")
 _OF_TORCH = ("torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer")
@@ -183,7 +183,7 @@ def _turns(made: ast.Call, attribute: str, init: Function) -> tuple[ast.expr, as
 
 def _are_apart(item: ast.expr, counter: ast.expr) -> bool:
     """Whether blocks get their number or an item of their own: they may differ, and one's code does not serve all."""
-    return bool({n.id for n in walk(item) if isinstance(n, ast.Name)} & {ast.unparse(n) for n in walk(counter)})
+    return bool(names_in(item) & {ast.unparse(n) for n in walk(counter)})
 
 
 def _described(attribute: str, item: ast.expr, over: ast.expr, init: Function, project: Project) -> _Blocks | None:

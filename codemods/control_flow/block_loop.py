@@ -21,6 +21,7 @@ from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _MOST = 2
 
@@ -109,7 +110,7 @@ def _turns(loop: ast.For, scope: Scope) -> _Turns | None:
 
 def _asked(turns: _Turns, item: ast.expr) -> set[str]:
     """The names that the next turn reads an item by: giving one of them another value makes that another item."""
-    names = {n.id for part in (turns.over, item) for n in ast.walk(part) if isinstance(n, ast.Name)}
+    names = names_in(turns.over, item)
     return names | {turns.counter, turns.start, turns.end}
 
 

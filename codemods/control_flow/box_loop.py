@@ -23,7 +23,7 @@ from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of, torch_name
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 _MOST = 3
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//"}
@@ -213,7 +213,7 @@ def boxes_of(loop: ast.For, scope: Scope, template: Template) -> Boxes | None:
             return None
         sides.append(None if ends == [None, None] else (ends[0], ends[1]))
     bounded = [side for side in sides if side is not None]
-    read = {n.id for part in template.parts.values() for n in ast.walk(part) if isinstance(n, ast.Name)}
+    read = names_in(*template.parts.values())
     if not read.isdisjoint(turn.named):
         return None  # the next turn would read something else
     if owner is None or not turn.tables or (len(bounded) < 2 and not all(all(side) for side in bounded)):

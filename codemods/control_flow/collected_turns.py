@@ -34,7 +34,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, decides, torch_name, where
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, stored_in
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def _obstacles(turn: CollectedTurn, scope: Scope) -> Iterator[Obstacle]:
     for step in turn.steps:
         yield from _of_step(step, fresh, scope)
     yield from of_expression(turn.item, scope)
-    stored = {n.id for s in turn.steps for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = stored_in(*turn.steps)
     for name in sorted(stored):
         if reads_first(name, turn.body) or live_after(name, turn.last if turn.skips else turn.node, scope):
             yield Obstacle(f"`{name}` would have another value behind a turn that was skipped")

@@ -27,6 +27,7 @@ from compilefix.codemods.control_flow.masks import empty_masks
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _PARTS = (
     *(ast.Name, ast.Attribute, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call),
@@ -105,7 +106,7 @@ class _Reading:
         if not isinstance(target, ast.Name) or not self._is_plain(statement.value):
             return False
         # What was computed of a copy has its numbers as they were: it is not written into any more.
-        self._copies -= {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
+        self._copies -= names_in(statement.value)
         value = self._with_names(statement.value)
         kept = value
         while _is_clone(kept):

@@ -20,7 +20,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 _TRACED = (
     ast.Name,
@@ -105,7 +105,7 @@ def _broken(loop: ast.While, scope: Scope) -> Iterator[str]:
     for statement in loop.body:
         assert isinstance(statement, ast.Assign)
         name, value = _target(statement) or "", scope.value(statement.value)
-        read = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
+        read = names_in(statement.value)
         if not value.is_tensor or not value.certain:
             yield f"`{snippet(statement.value)}` is not proved to be a tensor"
         elif not _has_no_gradient(value, scope):

@@ -22,7 +22,7 @@ from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, stored_in
 
 _OF_SOME_ELEMENTS = frozenset(
     {"max", "min", "amax", "amin", "aminmax", "argmax", "argmin", "median", "nanmedian", "quantile", "kthvalue", "mode"}
@@ -112,7 +112,7 @@ class GuardedWrite:
 
 def guarded_write(statement: ast.stmt, masks: Sequence[Mask], around: ast.If, scope: Scope) -> GuardedWrite | None:
     """What a statement writes where one of the masks selects, and nowhere else."""
-    stored = {n.id for n in ast.walk(around) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = stored_in(around)
     usable = [mask for mask in masks if not mask.names & stored]
     if isinstance(statement, ast.Assign | ast.AugAssign):
         target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target

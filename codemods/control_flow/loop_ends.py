@@ -19,7 +19,7 @@ def stores_in(loop: Loop) -> list[ast.Name]:
     return [n for n in ast.walk(loop) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
 
 
-def names_in(node: ast.expr) -> set[str]:
+def reads_in(node: ast.expr) -> set[str]:
     """The names that an expression reads."""
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 

@@ -16,13 +16,14 @@ from compilefix.codemods.control_flow.loop_ends import (
     fixed_first,
     flags_in,
     is_kept,
-    names_in,
+    reads_in,
     stores_in,
 )
 from compilefix.codemods.control_flow.while_bounds import unbounded
 from compilefix.codemods.host_effects.lasting import is_read_once
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 PLAIN = (Kind.STATIC, Kind.SIZE)
 
@@ -122,7 +123,7 @@ def is_fixed_end(statement: ast.stmt, loop: Loop, scope: Scope) -> bool:
     """Whether an `if` ends the loop, or a turn of a `for`, on Python values: it does so after the end as well."""
     if not isinstance(statement, ast.If) or statement.orelse or loop.orelse:
         return False
-    counted = {n.id for n in stores_in(loop)} & names_in(statement.test)
+    counted = {n.id for n in stores_in(loop)} & reads_in(statement.test)
     ways_out = ast.Break | ast.Continue if isinstance(loop, ast.For) else ast.Break
     plain = len(statement.body) == 1 and isinstance(statement.body[0], ways_out)
     return plain and _is_fixed(statement.test, loop, scope) and not any(live_after(n, loop, scope) for n in counted)
@@ -147,7 +148,7 @@ def takes_turns(loop: Loop, scope: Scope) -> bool:
     target = _names_bound(loop.target) if isinstance(loop, ast.For) and not rows else set[str]()
     for node in (n for statement in loop.body for n in ast.walk(statement)):
         if isinstance(node, ast.Subscript):
-            taken = bool(names_in(node.slice) & changed) and not scope.value(node.value).is_tensor
+            taken = bool(reads_in(node.slice) & changed) and not scope.value(node.value).is_tensor
         else:
             taken = isinstance(node, ast.Name) and node.id in target and isinstance(node.ctx, ast.Load)
         if taken and isinstance(node, ast.expr) and not _has_no_gradient(scope.value(node)):
@@ -161,7 +162,7 @@ def _has_no_gradient(value: Value) -> bool:
 
 def _names_bound(target: ast.expr) -> set[str]:
     """The names of the target of a loop."""
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return names_in(target)
 
 
 def carried(name: str, loop: Loop) -> bool:

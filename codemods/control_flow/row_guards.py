@@ -12,6 +12,7 @@ from compilefix.codemods.control_flow.rows import Part, Rows, end_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in, stored_in
 
 _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -53,8 +54,8 @@ def guard_of(node: ast.If, rows: Rows, scope: Scope) -> Guard | None:
 def guard_stays(guard: Guard, part: Part, loop: ast.For, scope: Scope) -> Iterator[Obstacle]:
     """Whether the limit is one integer for all turns, and the lengths are those of the row."""
     limit = scope.value(guard.limit)
-    stored = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    named = {n.id for n in ast.walk(guard.limit) if isinstance(n, ast.Name)}
+    stored = stored_in(loop)
+    named = names_in(guard.limit)
     does = scope.legality.effects.of(guard.limit, scope.facts)
     if not limit.is_(Kind.STATIC, Kind.SIZE) or limit.dtype != "int":
         yield Obstacle(f"`{snippet(guard.limit)}` is not proved to be an integer")

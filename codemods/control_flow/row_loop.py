@@ -65,6 +65,7 @@ from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import stored_in
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,7 @@ def _same_in_each_turn(number: ast.expr, loop: ast.For, scope: Scope) -> Iterato
     reason = does.random or does.mutates or does.host or does.unknown or does.raises
     if reason is not None:
         yield Obstacle(f"`{snippet(number)}` is computed in each turn, and is not free of effects: {reason}")
-    stored = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = stored_in(loop)
     other = next((n.id for n in ast.walk(number) if isinstance(n, ast.Name) and n.id in stored), None)
     if other is not None:
         yield Obstacle(f"`{snippet(number)}` is written, and `{other}` is another one in each turn")

@@ -50,6 +50,7 @@ from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name, where
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import stored_in
 
 _KINDS = frozenset({"sum", "mean", "max", "min", "amax", "amin", "any", "all"})
 
@@ -118,7 +119,7 @@ class RowReduction(Rule):
         found = _reduced(item, rows, scope) if rows is not None and item is not None and len(body) == 1 else None
         if rows is None or found is None or item is None:
             return
-        names = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        names = stored_in(loop)
         if any(live_after(name, loop, scope) for name in names):
             return
         if not _evaluated_first(call, scope):
@@ -140,7 +141,7 @@ class RowReduction(Rule):
         if not isinstance(target.slice, ast.Name) or target.slice.id != rows.counter:
             return
         found = _reduced(write.value, rows, scope)
-        names = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        names = stored_in(loop)
         if found is None or any(live_after(name, loop, scope) for name in names):
             return
         message = f"each turn reads an element of `{snippet(found.part.lengths)}` to cut a row, and breaks the graph"

@@ -39,7 +39,7 @@ from compilefix.codemods.other_objects import asked_as_object
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 
 @dataclass(frozen=True)
@@ -379,7 +379,7 @@ def _obstacles(turn: Turn, names: Sequence[str], scope: Scope) -> Iterator[Obsta
     named = [n for s in turn.skipped for n in ast.walk(s) if isinstance(n, ast.Name)]
     stored = {n.id for n in named if not isinstance(n.ctx, ast.Load)}
     for part in fixed:
-        read = {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
+        read = names_in(part)
         if read & stored:
             yield Obstacle(f"`{snippet(part)}` may be another when the turn has run")
         yield from scope.legality.computed_again(part, scope.facts)

@@ -101,6 +101,7 @@ from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _FLAG = Obstacle(
     f"what is selected always has an unknown size, which stays in the graph with `{SHAPES}`", "capture-scalars"
@@ -308,7 +309,7 @@ def _read_behind(statement: ast.stmt, node: ast.If, scope: Scope) -> bool:
         return False
     inside = set(ast.walk(node))
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    names = names_in(*targets)
     plain = all(isinstance(target, ast.Name) for target in targets)
     return not plain or any(n not in inside for name in names for n in scope.names(name))
 

@@ -17,6 +17,7 @@ from compilefix.codemods.control_flow.masks import Mask
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import stored_in
 
 QUIET_CONTEXTS = frozenset(
     {"torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.autocast", "torch.amp.autocast"}
@@ -150,7 +151,7 @@ def _statement(statement: ast.stmt, way: WayOn, scope: Scope, template: Template
 
 def _selects_nothing(statement: ast.stmt, way: WayOn, scope: Scope, template: Template) -> bool:
     """Whether a statement writes only to what a mask selects that is empty where the branch returns."""
-    given = {n.id for s in way.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    given = stored_in(*way.body)
     write = guarded_write(statement, [mask for mask in way.empty if not mask.names & given], way.node, scope)
     if write is None or needs_elements([statement], way.empty, scope.function.node, scope) is not None:
         return False

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.conditions import split_static
 from compilefix.codemods.control_flow.liveness import live_after
-from compilefix.codemods.control_flow.loop_ends import names_in, stores_in
+from compilefix.codemods.control_flow.loop_ends import reads_in, stores_in
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -28,7 +28,7 @@ def unbounded(loop: ast.While, scope: Scope) -> str | None:
     if counter is not None:
         return f"`{counter}` is read after the loop, where it says at which turn it ended"
     stored = {n.id for n in stores_in(loop)}
-    changed = next((part for part in fixed if not names_in(part) & stored <= set(counters)), None)
+    changed = next((part for part in fixed if not reads_in(part) & stored <= set(counters)), None)
     return f"the loop changes what `{snippet(changed)}` compares" if changed is not None else None
 
 
@@ -58,7 +58,7 @@ def _bounds(statement: ast.stmt, loop: ast.While, scope: Scope) -> bool:
     if opposite is None or not isinstance(statement.body[0], ast.Break):
         return False
     goes_on = ast.copy_location(ast.Compare(test.left, [opposite()], test.comparators), test)
-    moved = names_in(test) & {n.id for n in stores_in(loop)}
+    moved = reads_in(test) & {n.id for n in stores_in(loop)}
     return any(moved == {name} and not live_after(name, loop, scope) for name in _counters(goes_on, loop, scope))
 
 
@@ -108,7 +108,7 @@ def _late(test: ast.expr, loop: ast.While, scope: Scope) -> LateTest | None:
     opposite = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
     subject = test.operand if isinstance(test, ast.UnaryOp) and opposite else test
     plain = isinstance(subject, ast.Name) or (isinstance(subject, ast.Compare) and len(subject.ops) == 1)
-    names = names_in(subject) & {n.id for n in stores_in(loop)}
+    names = reads_in(subject) & {n.id for n in stores_in(loop)}
     if not plain or len(names) != 1 or any(isinstance(n, ast.Call | ast.Await) for n in ast.walk(subject)):
         return None
     (name,) = names

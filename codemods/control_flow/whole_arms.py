@@ -34,6 +34,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _NUMBERS = (Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE)
 
@@ -180,7 +181,7 @@ def _shadowed(arm: _Arm, scope: Scope) -> Iterator[Obstacle]:
         return
     for node in _all(arm.body):
         if isinstance(node, ast.comprehension):
-            bound = {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+            bound = names_in(node.target)
             taken = next((name for name in arm.names if name in bound), None)
             if taken is not None:
                 yield Obstacle(f"`{taken}` has another meaning in a comprehension of a branch")
@@ -188,7 +189,7 @@ def _shadowed(arm: _Arm, scope: Scope) -> Iterator[Obstacle]:
         if not isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or inner is scope.function.node:
             continue
         own = {a.arg for a in ast.walk(inner.args) if isinstance(a, ast.arg)}
-        used = {n.id for n in ast.walk(inner) if isinstance(n, ast.Name)} - own
+        used = names_in(inner) - own
         read = next((name for name in arm.names if name in used), None)
         if read is not None:
             yield Obstacle(f"`{read}` is read in a nested function")
@@ -444,7 +445,7 @@ class _Writer:
                     self._always(given)
                 self.template.refuse(self.scope.legality.indices([call], self.scope.facts))
                 return self.code(call)
-        touched = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)} & self.arm.known & set(self.arm.names)
+        touched = names_in(statement) & self.arm.known & set(self.arm.names)
         written = next((n for n in ast.walk(statement) if isinstance(n, ast.Name | ast.Attribute)), None)
         if written is None or (isinstance(call, ast.Call) and _root(call) in touched):
             return None

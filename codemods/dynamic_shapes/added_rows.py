@@ -20,6 +20,7 @@ from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 ALONE = ""
 """The operation of rows that are not added, but take the place of the elements."""
@@ -82,7 +83,7 @@ def accumulated(found: AddedRows, node: ast.stmt, elements: Elements, template: 
     if overlaps(found.memory, scope):
         template.refuse([Obstacle(f"elements of `{snippet(found.memory)}` may share memory: `copy_` refuses that")])
     if found.definition is not None:
-        moved = {n.id for n in ast.walk(found.definition.value) if isinstance(n, ast.Name)}
+        moved = names_in(found.definition.value)
         template.refuse(unused_then([found.definition], node, moved, scope))
         template.refuse(mask_kept([found.definition], found.mask.node, node))
     over = elements.over(found.memory, template)

@@ -19,6 +19,7 @@ from compilefix.codemods.dynamic_shapes.ragged_sizes import size_of
 from compilefix.codemods.dynamic_shapes.twice_selected import computed_mask, masks_like
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _NOT_HELPED = frozenset({"one_hot", "lstsq"})
 _SIZES = frozenset({"shape", "size", "numel", "nelement"})
@@ -186,7 +187,7 @@ def made_of(node: ast.expr | None, scope: Scope, names: Iterable[str] = ()) -> s
             parts = list(ast.walk(value)) if value is not None else []
             if not any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in parts):
                 continue
-            names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+            names = names_in(target)
             found = found or (again and not names <= made)
             made |= names
     return made
@@ -201,7 +202,7 @@ def _uses(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
             yield use
             inner = scope.parents.get(use)
             if isinstance(inner, ast.For | ast.comprehension) and _goes_through_list(inner, use, scope):
-                items = {n.id for n in ast.walk(inner.target) if isinstance(n, ast.Name)}
+                items = names_in(inner.target)
                 pending += [n for n in scope.function.of(ast.Name) if n.id in items and n not in seen and _is_read(n)]
                 seen.update(pending)
             whole = scope.parents.get(inner) if isinstance(inner, ast.Tuple) else inner

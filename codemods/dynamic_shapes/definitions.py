@@ -13,7 +13,7 @@ from compilefix.analysis.written_memory import is_outside
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import walk
+from compilefix.source.tree import names_in, stored_in, walk
 
 _NO_STORES = frozenset(
     {ast.Attribute, ast.Call, ast.Constant, ast.keyword, ast.Subscript, ast.BinOp, ast.Tuple, ast.Expr}
@@ -350,8 +350,8 @@ def unused_then(
                 yield Obstacle(f"`{name}` is used on line {use.lineno} too")
     for part in between_definitions(definitions, at, scope):
         effects = scope.legality.effects.of(part, scope.facts)
-        mentioned = {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
-        stored = {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        mentioned = names_in(part)
+        stored = stored_in(part)
         elsewhere = isinstance(part, ast.stmt) and writes_elsewhere(part, names, scope)
         changes = effects.mutates is not None and not elsewhere
         if changes or stored & names or (effects.unknown is not None and mentioned & names):
@@ -386,7 +386,7 @@ def _changes_within(
 
 def mask_kept(definitions: Sequence[ast.Assign], mask: ast.expr, use: ast.AST) -> Iterator[Obstacle]:
     """Whether the mask is not written again after a definition that gives a name in it another value."""
-    names = {n.id for n in ast.walk(mask) if isinstance(n, ast.Name)}
+    names = names_in(mask)
     for definition in definitions:
         target = definition.targets[0]
         if not isinstance(target, ast.Name) or target.id not in names:

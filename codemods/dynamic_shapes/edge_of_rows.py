@@ -20,6 +20,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _LAY_OUT = frozenset({"Tensor.view", "Tensor.reshape"})
 
@@ -83,7 +84,7 @@ def edge_edits(found: EdgeOfRows, template: Template, scope: Scope) -> Iterator[
     if found.definition is not None:
         statement, names = (
             scope.statement(found.node),
-            {n.id for n in ast.walk(found.selection) if isinstance(n, ast.Name)},
+            names_in(found.selection),
         )
         template.refuse(unused_then([found.definition], statement, names, scope, used=False, replaced=[found.node]))
     torch = torch_name(scope)

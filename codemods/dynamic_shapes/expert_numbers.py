@@ -6,6 +6,7 @@ import ast
 
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.rule import Scope
+from compilefix.source.tree import names_in
 
 
 def goes_with_loop(at: ast.AST, number: ast.expr, scope: Scope) -> str | None:
@@ -13,7 +14,7 @@ def goes_with_loop(at: ast.AST, number: ast.expr, scope: Scope) -> str | None:
     loop = next((a for a in scope.ancestors(at) if isinstance(a, ast.For)), None)
     if loop is None:
         return None
-    numbers = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+    numbers = names_in(loop.target)
     names = [n.id for n in ast.walk(number) if isinstance(n, ast.Name) and n.id != "self"]
     if not names or any(name not in numbers for name in names):
         return None

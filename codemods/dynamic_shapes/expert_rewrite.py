@@ -26,7 +26,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 _MOST_EXPERTS = 16
 
@@ -332,9 +332,7 @@ class Rewrite:
     def _two_dimensional(self) -> bool:
         """Whether the rows are weighted by one number for each: they have one dimension then."""
         names = {self.routing.choices} if self.routing.choices else {self.routing.token, self.routing.position}
-        return "" not in names and any(
-            names <= {n.id for n in ast.walk(s.slice) if isinstance(n, ast.Name)} for s in self.routing.selections
-        )
+        return "" not in names and any(names <= names_in(s.slice) for s in self.routing.selections)
 
     def _replace(self, part: ast.AST) -> None:
         """Edits for the picked rows, and the expert's index, in a statement that otherwise stays."""

@@ -17,6 +17,7 @@ from compilefix.codemods.dynamic_shapes.expert_forms import holds, inside, sum_o
 from compilefix.codemods.dynamic_shapes.expert_routing import Routing
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _LEAVES = ast.Return | ast.Break | ast.Raise | ast.Assert
 
@@ -66,7 +67,7 @@ def _seen(statement: ast.stmt, loop: ast.For, replaced: Collection[ast.AST], sco
         found = does.unknown  # nothing is made of it: it is there for what it does
     if found is not None:
         return found
-    targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}  # new in each turn
+    targets = names_in(loop.target)  # new in each turn
     for part in ast.walk(statement):
         if isinstance(part, _LEAVES):
             return f"`{snippet(part)}` ends more than the turn"

@@ -41,6 +41,7 @@ from compilefix.codemods.dynamic_shapes.drafts import Draft
 from compilefix.codemods.dynamic_shapes.other_ways import apart
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _LOOPS = ast.For | ast.AsyncFor | ast.While | ast.Try
 
@@ -172,7 +173,7 @@ def _changed_between(group: Sequence[Draft], definitions: Sequence[ast.Assign], 
 
 
 def _names(nodes: Sequence[ast.AST]) -> set[str]:
-    return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return names_in(*nodes)
 
 
 def _simple(scope: Scope) -> Iterator[ast.stmt | ast.expr]:

@@ -138,6 +138,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _ANY_VALUE = frozenset({"any", "all", "max", "min", "amax", "amin"})
 
@@ -372,7 +373,7 @@ class KnownSize(Rule):
             return
         template = Template()
         last = max((scope.statement(use) for use in uses), key=lambda s: s.lineno)
-        names = {n.id for n in ast.walk(tensor) if isinstance(n, ast.Name)}
+        names = names_in(tensor)
         if any(_differentiable(use, tensor, scope) for use in asked):
             template.refuse([Obstacle(f"a gradient may flow to `{snippet(tensor)}`, and the backward pass raises now")])
         dtype = scope.value(tensor).dtype

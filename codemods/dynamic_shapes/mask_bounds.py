@@ -9,6 +9,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _NOT = {ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Lt: ast.GtE, ast.LtE: ast.Gt}
 _TURNED = {ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Lt: ast.Gt, ast.LtE: ast.GtE}
@@ -99,7 +100,7 @@ def _made_once(mask: ast.Name, tensor: ast.expr, at: ast.stmt, scope: Scope) -> 
     value = scope.value(statement.value)
     if scope.legality.writer(value.storage, (), scope.facts) is not None:
         return None
-    read = {n.id for part in (statement.value, tensor) for n in ast.walk(part) if isinstance(n, ast.Name)}
+    read = names_in(statement.value, tensor)
     moved = (s for name in read for s in scope.names(name, stores=True))
     if any(statement.lineno < s.lineno < at.lineno for s in moved):
         return None

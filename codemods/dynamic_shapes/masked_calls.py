@@ -28,7 +28,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 _BESIDE_ROWS = "is not proved to be one number: it may have an element for each true value, and is beside selected rows"
 
@@ -236,7 +236,7 @@ def _refuse_rows(rows: NamedRows, found: MaskedCall, template: Template, scope: 
     """Note what is not proved of a name that is given rows before the call."""
     for one in rows.selections:
         _refuse_shape(one.value, found, template, scope)
-        names = {n.id for n in ast.walk(one) if isinstance(n, ast.Name)}
+        names = names_in(one)
         template.refuse(list(unused_then(rows.definitions, found.statement, names, scope, used=False)))
     for other in rows.others:
         reason = f"`{snippet(other)}` {_BESIDE_ROWS}"

@@ -20,6 +20,7 @@ from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name, where
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,6 @@ def _obstacles(found: MaskedPlaces, scope: Scope) -> Iterator[Obstacle]:
         yield Obstacle(reason, "same-shape-dtype")
     reason = f"an index in `{snippet(found.index)}` may be out of range, which raises"
     yield Obstacle(reason, "index-in-range")
-    moved = {n.id for d in found.definitions for n in ast.walk(d.value) if isinstance(n, ast.Name)}
+    moved = names_in(*(d.value for d in found.definitions))
     yield from unused_then(found.definitions, found.statement, moved, scope)
     yield from mask_kept(found.definitions, found.mask.node, found.statement)

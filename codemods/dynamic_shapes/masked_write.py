@@ -113,6 +113,7 @@ from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, where
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 
 class MaskedWrite(Rule):
@@ -355,7 +356,7 @@ def _rewritten(
         elements.obstacles.append(Obstacle(f"elements of `{name}` may share memory: `copy_` refuses to write them"))
     value = elements.judge(tree)
     elements.obstacles.extend(_types(tensor, value, elements))
-    moved = {n.id for d in elements.definitions for n in ast.walk(d.value) if isinstance(n, ast.Name)}
+    moved = names_in(*(d.value for d in elements.definitions))
     elements.obstacles.extend(unused_then(elements.definitions, node, moved, scope))
     elements.obstacles.extend(mask_kept(elements.definitions, elements.mask.node, node))
     over = elements.over(tensor, template)

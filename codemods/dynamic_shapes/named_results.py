@@ -17,6 +17,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS
 from compilefix.codemods.dynamic_shapes.masks import Mask, whole_mask
 from compilefix.codemods.rule import Scope
+from compilefix.source.tree import names_in
 
 _ASKED = frozenset({"dtype", "device"})
 
@@ -99,7 +100,7 @@ def _kept(mask: Mask, node: ast.stmt, writes: Iterable[Write], scope: Scope) -> 
     if scope.legality.writer(scope.value(mask.node).storage, (), scope.facts) is not None:
         return False
     last = max(write.statement.lineno for write in writes)
-    read = {n.id for n in ast.walk(mask.node) if isinstance(n, ast.Name)}
+    read = names_in(mask.node)
     return not any(node.lineno <= s.lineno <= last for name in read for s in scope.names(name, stores=True))
 
 

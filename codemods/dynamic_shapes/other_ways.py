@@ -18,6 +18,7 @@ from compilefix.codemods.dynamic_shapes.definitions import Part, reads_of, unuse
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
+from compilefix.source.tree import names_in
 
 
 def left_apart(
@@ -31,7 +32,7 @@ def left_apart(
     inside = {n for part in (*definitions, *reduced) for n in ast.walk(part)}
     found: dict[ast.Name, ast.Assign] = {}
     for definition in definitions:
-        read = {n.id for n in ast.walk(definition.value) if isinstance(n, ast.Name)}
+        read = names_in(definition.value)
         target = definition.targets[0]
         if isinstance(definition, Part) or not isinstance(target, ast.Name) or read & (given - {target.id}):
             continue

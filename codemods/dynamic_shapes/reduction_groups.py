@@ -24,6 +24,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 
 def drafts_of(scope: Scope) -> list[Draft]:
@@ -161,7 +162,7 @@ def _may_go(draft: Draft, nodes: Sequence[ast.expr], definitions: Sequence[ast.A
         *(elements.atoms[b] for b in elements.bases),
         *elements.placed.values(),
     ]
-    names = {n.id for part in moved for n in ast.walk(part) if isinstance(n, ast.Name)}
+    names = names_in(*moved)
     statement = scope.statement(draft.found.node)
     draft.left = left_apart(elements.definitions, nodes, names, scope)
     replaced = [*nodes, *draft.left]

@@ -20,7 +20,7 @@ from compilefix.codemods.dynamic_shapes.row_layers import row_layer
 from compilefix.codemods.dynamic_shapes.row_operations import along_last
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 _DEPTH = 4
 _ASKED = frozenset(
@@ -62,7 +62,7 @@ def read(function: Function, inference: Inference, depth: int = 0) -> RowFunctio
     tests = list(_checks(facts))
     seen = {n for test in tests for n in ast.walk(test)} | _other_nodes(facts)
     checks = any(facts.value(test).may_be(Kind.TENSOR) for test in tests)
-    named = {n.id for test in tests for n in ast.walk(test) if isinstance(n, ast.Name)}
+    named = names_in(*tests)
     written: set[str] = set()
     by_arguments = True
     for node in live_nodes(facts):
@@ -78,7 +78,7 @@ def read(function: Function, inference: Inference, depth: int = 0) -> RowFunctio
                 if name in inner.written:
                     written |= set(facts.value(argument).storage)
                 if name in inner.checked:
-                    named |= {n.id for n in ast.walk(argument) if isinstance(n, ast.Name)}
+                    named |= names_in(argument)
             continue
         reason = _reason(node, facts)
         if reason is not None:

@@ -19,6 +19,7 @@ from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ def selected_code(found: ScatteredBack, template: Template, scope: Scope) -> tup
         return None
     value = elements.judge(tree)
     elements.obstacles.extend(_fits(found, value, elements))
-    moved = {n.id for d in elements.definitions for n in ast.walk(d.value) if isinstance(n, ast.Name)}
-    moved |= {n.id for node in elements.placed.values() for n in ast.walk(node) if isinstance(n, ast.Name)}
+    moved = names_in(*(d.value for d in elements.definitions))
+    moved |= names_in(*elements.placed.values())
     elements.obstacles.extend(unused_then(elements.definitions, at, moved, scope))
     elements.obstacles.extend(mask_kept(elements.definitions, found.mask.node, found.call))
     over = template.use(found.given)

@@ -30,6 +30,7 @@ from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, torch_name, where
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _MODULE = "torch.fx.experimental.symbolic_shapes"
 _FEW: dict[tuple[type[ast.cmpop], int], str] = {
@@ -88,7 +89,7 @@ def selected_value(node: ast.If, test: str, scope: Scope, template: Template) ->
         not scope.value(side).is_(Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.CONTAINER) for side in (first, second)
     ):
         return None
-    asked = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)}
+    asked = names_in(node.test)
     tensors = [size_of(n, scope) for n in ast.walk(node.test) if isinstance(n, ast.expr)]
     asked |= {n.id for tensor in tensors if tensor is not None for n in ast.walk(tensor) if isinstance(n, ast.Name)}
     failing = next((f for side in (first, second) if (f := _may_fail(side, asked)) is not None), None)

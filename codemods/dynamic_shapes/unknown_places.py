@@ -12,7 +12,7 @@ from dataclasses import replace
 from compilefix.codemods.dynamic_shapes.ragged_sizes import KEEPS, is_selected, size_of
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Class, Function
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 _MOST_STEPS = 6
 
@@ -81,7 +81,7 @@ def _picks(name: str, scope: Scope) -> bool:
     names = {name}
     for statement in scope.of(ast.Assign):
         if isinstance(statement.value, ast.Name) and statement.value.id == name:
-            names |= {n.id for target in statement.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+            names |= names_in(*statement.targets)
     for node in scope.of(ast.Subscript):
         index = elements_of(node.slice)
         if len(index) > 1 and all(isinstance(one, ast.Name) and one.id in names for one in index):

@@ -61,6 +61,7 @@ from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import decides, read_of
 from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _WRITES = re.compile(r"[a-z]_$")
 _ARRAY_WRITES = re.compile(
@@ -140,7 +141,7 @@ def made_in_init(node: ast.Call, scope: Scope) -> ast.stmt | None:
     source = _read_tensor(node, scope)
     if cls is None or source is None or scope.function.node.name == "__init__" or scope.function.parent is not None:
         return None
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    names = names_in(node)
     owners = [n for n in ast.walk(source) if _is_own(n, scope)]
     if names - {"self", "float", "int", "bool"} or "self" not in names or len({ast.unparse(o) for o in owners}) != 1:
         return None
@@ -233,7 +234,7 @@ def _may_change(node: ast.expr, scope: Scope) -> bool:
         return not _is_number(parent, scope)
     targets = [parent.target] if isinstance(parent, ast.For | ast.comprehension) else []
     targets += parent.targets if isinstance(parent, ast.Assign) else []
-    names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    names = names_in(*targets)
     return not all(_is_number(load, scope) for name in names for load in scope.names(name))
 
 
@@ -300,7 +301,7 @@ def _targets(statement: ast.stmt) -> set[str]:
     named: list[ast.expr] = list(statement.targets) if isinstance(statement, ast.Assign) else []
     if isinstance(statement, ast.AnnAssign) and statement.value is not None:
         named = [statement.target]
-    return {n.id for target in named for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return names_in(*named)
 
 
 def _is_trained_or_loaded(source: ast.expr, facts: FunctionFacts) -> bool:

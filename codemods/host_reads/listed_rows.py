@@ -19,6 +19,7 @@ from compilefix.codemods.host_reads.number_lists import given_in_turn
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 
 def listed_fix(size: ast.expr, scope: Scope) -> tuple[ast.Name, Fix] | None:
@@ -102,5 +103,5 @@ def _changes(rows: ast.expr, scope: Scope) -> bool:
     """Whether the loop may write into the tensor, of which a list shows nothing."""
     loop = next(a for a in scope.ancestors(rows) if isinstance(a, ast.For))
     within = set(ast.walk(loop))
-    names = {n.id for n in ast.walk(rows) if isinstance(n, ast.Name)}
+    names = names_in(rows)
     return any(node in within for node in scope.legality.writers(scope.value(rows).storage, names, scope.facts))

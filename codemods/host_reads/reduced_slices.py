@@ -15,7 +15,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of, torch_name, where
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 _KINDS = frozenset({"sum", "mean", "max", "min", "amax", "amin", "any", "all"})
 
@@ -194,7 +194,7 @@ def _is_row(node: ast.expr, scope: Scope) -> bool:
             heads.append(around.target)
         elif isinstance(around, ast.ListComp | ast.GeneratorExp):
             heads += [generator.target for generator in around.generators]
-    names = {n.id for head in heads for n in ast.walk(head) if isinstance(n, ast.Name)}
+    names = names_in(*heads)
     return isinstance(node, ast.Name) and node.id in names
 
 

@@ -17,6 +17,7 @@ from compilefix.codemods.host_reads.number_flow import has_other_dtype
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ def _named(last: ast.Name, first: ast.expr | None, item: ast.Subscript, scope: S
     if definition not in block or block.index(definition) > block.index(statement):
         return None
     between = block[block.index(definition) + 1 : block.index(statement)]
-    names = {n.id for n in ast.walk(definition.value) if isinstance(n, ast.Name)}
+    names = names_in(definition.value)
     return definition.value if all(_only_gives(s, names, scope) for s in between) else None
 
 

@@ -53,13 +53,13 @@ from compilefix.codemods.compile_calls.compiled_uses import (
     compiled_function,
     compiled_in,
     made_in,
-    names_in,
     turns_around,
 )
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.module_rule import ModuleRule, ModuleView
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _NN = "torch.nn.functional"
 _CONSTANTS: Mapping[str, tuple[int, tuple[str, ...]]] = {

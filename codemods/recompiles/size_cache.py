@@ -23,6 +23,7 @@ from compilefix.codemods.selection import Template
 from compilefix.source.definitions import Class
 from compilefix.source.module import Module
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _ASKED = frozenset({"shape", "size", "device", "dtype", "dim", "ndim", "numel", "is_cuda", "layout", "type"})
 _PLAIN_KEY = (
@@ -230,7 +231,7 @@ def _is_empty_dict(node: ast.AST | None) -> bool:
 
 
 def _key_moves(cache: SizeCache, scope: Scope) -> str | None:
-    names = {n.id for n in ast.walk(cache.key) if isinstance(n, ast.Name)}
+    names = names_in(cache.key)
     moved = next((name for name in sorted(names) if len(scope.names(name, stores=True)) > 1), None)
     return None if moved is None else f"`{moved}` is given several values"
 

@@ -50,7 +50,6 @@ from compilefix.codemods.compile_calls.compiled_uses import (
     calls_of,
     compiled_in,
     made_in,
-    names_in,
     passed_through,
     turns_around,
     value_at,
@@ -58,6 +57,7 @@ from compilefix.codemods.compile_calls.compiled_uses import (
 )
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.module_rule import ModuleRule, ModuleView
+from compilefix.source.tree import names_in
 
 _LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _PADS = frozenset({"pad_sequence", "DataCollatorWithPadding"})

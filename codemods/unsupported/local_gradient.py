@@ -18,6 +18,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in, stored_in
 
 _PARAMETERS = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused")
 _OTHER_KINDS = ("allow_unused", "is_grads_batched", "materialize_grads")
@@ -286,7 +287,7 @@ def _bound_before(steps: Sequence[ast.stmt], stored: set[str], request: ast.stmt
             return f"`{name}` may have a value before"
     bound: set[str] = set()
     for step in steps:
-        own = {n.id for n in ast.walk(step) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        own = stored_in(step)
         first = _bound_first(step)
         for node in ast.walk(step):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in stored - bound - first:
@@ -299,7 +300,7 @@ def _bound_first(step: ast.stmt) -> set[str]:
     """The names that a loop, a `with` statement or a comprehension binds before its body reads them."""
     targets: list[ast.AST] = [n.target for n in ast.walk(step) if isinstance(n, ast.For | ast.comprehension)]
     targets += [n.optional_vars for n in ast.walk(step) if isinstance(n, ast.withitem) and n.optional_vars is not None]
-    return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return names_in(*targets)
 
 
 def _read_later(steps: Sequence[ast.stmt], asked: Asked, scope: Scope) -> list[ast.Name]:

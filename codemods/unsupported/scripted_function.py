@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _PLAIN = frozenset({"int", "float", "bool", "str"})
 _MADE = frozenset(
@@ -105,7 +106,7 @@ def _asks_values(function: ast.FunctionDef) -> ast.AST | None:
         if isinstance(node, ast.While):
             return node
         if isinstance(node, ast.If | ast.IfExp):
-            names = {part.id for part in ast.walk(node.test) if isinstance(part, ast.Name)}
+            names = names_in(node.test)
             if names - plain:
                 return node.test
         called = node.func if isinstance(node, ast.Call) else None

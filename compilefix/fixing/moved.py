@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from compilefix.codemods.finding import Edit, Finding
 from compilefix.source.files import SourceFile
+from compilefix.source.tree import names_in
 
 _READS, _PLACES, _TRUTHS, _COUNTS, _SIZES, _DRAWS = "CF2", "CF505", "CF105", "CF508", "CF503", "CF403"
 _ASSIGNED = re.compile(r"^[ ]*(\w+(?:, \w+)*) = ", re.MULTILINE)
@@ -42,7 +43,7 @@ def kept_tensors(fixes: Iterable[Finding], file: SourceFile) -> list[Kept]:
     for finding in reads:
         around = (n for n in assigned if n.lineno <= finding.span.line <= (n.end_lineno or n.lineno))
         targets = [t for n in around for t in (n.targets if isinstance(n, ast.Assign) else [n.target])]
-        names = {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+        names = names_in(*targets)
         found.append(Kept(finding, frozenset(names), given_names(finding) - names))
     return found
 

@@ -19,7 +19,7 @@ from itertools import pairwise
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.rule import span_of
 from compilefix.source.module import Module
-from compilefix.source.tree import children, walk
+from compilefix.source.tree import children, names_in, walk
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{\w*\}")
 _USED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?=([.(]))")
@@ -213,7 +213,7 @@ class Surroundings:
             spans = (edit.target, *(part for _, part in edit.parts))
             for group in self._groups(edit):
                 given = {name for one in group for name in _given(one)}
-                read = [{n.id for n in walk(one) if isinstance(n, ast.Name)} for one in group]
+                read = [names_in(one) for one in group]
                 shared = {name for name in given if sum(name in names for names in read) > 1} - {"self"}
                 about = {name.id for span in spans for name in self._names_at(edit, span)}
                 around = (one for one in group if span_of(one, self._module.lines).holds(edit.target))
@@ -290,7 +290,7 @@ class Surroundings:
                 pairs = ((name, target, part) for part in own for name, target in _imported(part))
                 found |= {name for name, target, part in pairs if name != target or part not in sure}
             else:
-                found |= {n.id for one in node.generators for n in walk(one.target) if isinstance(n, ast.Name)}
+                found |= names_in(*(one.target for one in node.generators))
         return found
 
 

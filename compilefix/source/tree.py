@@ -108,3 +108,13 @@ def children(node: ast.AST) -> list[ast.AST]:
 def elements_of(node: ast.expr) -> list[ast.expr]:
     """The elements of a tuple, as an index `x[0, :]` or a target `a, b` is; any other expression by itself."""
     return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def names_in(*roots: ast.AST) -> set[str]:
+    """The variables that stand in some code, whether they are read or given a value."""
+    return {node.id for root in roots for node in walk(root) if isinstance(node, ast.Name)}
+
+
+def stored_in(*roots: ast.AST) -> set[str]:
+    """Those of them that the code gives a value."""
+    return {n.id for root in roots for n in walk(root) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
