@@ -59,7 +59,7 @@ class SelectedParts:
         """Where the elements of an expression are first selected, in it or in a definition: there the graph breaks."""
         parts = [n for n in ast.walk(node) if isinstance(n, ast.expr)]
         definitions = {d for n in parts for d in _statements(self._held(n, at or self.at))}
-        for definition in sorted(definitions, key=lambda d: d.lineno):
+        for definition in sorted(definitions, key=lambda d: (d.lineno, d.value.lineno, d.value.col_offset)):
             found = self.first_selection(definition.value, definition)
             if found is not None:
                 return found

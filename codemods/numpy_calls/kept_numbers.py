@@ -53,9 +53,9 @@ def needed_as_numpy(made: ast.Call, scope: Scope) -> str | None:
     cls = scope.function.cls
     statements = cls.methods["__init__"].node.body if cls is not None else []
     kept = next(s for s in statements if isinstance(s, ast.Assign) and s.value is made)
-    names = {t.attr for t in kept.targets if isinstance(t, ast.Attribute)}
+    names = dict.fromkeys(t.attr for t in kept.targets if isinstance(t, ast.Attribute))
     project = scope.legality.inference.project
-    for module in {m for name in names for m in project.modules.texts.mentioning(name)}:
+    for module in dict.fromkeys(m for name in names for m in project.modules.texts.mentioning(name)):
         for function in project.modules[module].all_functions:
             for node in function.of(ast.Attribute):
                 if isinstance(node.value, ast.Attribute) and node.value.attr in names:

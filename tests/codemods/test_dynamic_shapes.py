@@ -83,6 +83,18 @@ def test_names_that_are_given_each_other_end() -> None:
     assert outcome.errors == ()
 
 
+def test_of_two_selections_in_one_statement_the_first_is_told() -> None:
+    """The order in memory decided it, which differs from run to run."""
+    path = FIXTURES / "CF503" / "on_one_side.before.py"
+    for _ in range(5):
+        text = path.read_text(encoding="utf-8")
+        found = run([SourceFile(path, "program", text)], Config(root=path.parent), rules=_RULES).findings
+        told = {
+            text.splitlines()[f.span.line - 1][f.span.column : f.span.end_column] for f in found if f.span.line == 16
+        }
+        assert told == {"pred[kept]"}
+
+
 def test_rows_of_a_one_hot_mask_are_taken_in_one_graph_for_all_sizes() -> None:
     """Dynamo compiles `take_along_dim` again for each size."""
     scope: dict[str, Any] = {}
