@@ -56,7 +56,7 @@ def _hanging_on(names: frozenset[str], scope: Scope) -> frozenset[str]:
     found = set(names)
     assigned = scope.function.of(ast.Assign) if names else ()
     for node in assigned:
-        if any(isinstance(part, ast.Name) and part.id in found for part in ast.walk(node.value)):
+        if not names_in(node.value).isdisjoint(found):
             found |= names_in(*node.targets)
     return frozenset(found)
 

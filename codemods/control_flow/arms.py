@@ -11,6 +11,7 @@ from compilefix.analysis.values import Value
 from compilefix.codemods.control_flow.branches import Branch, read_branch
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template
+from compilefix.source.tree import names_in
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def hoisted(name: str, arms: Sequence[Arm], scope: Scope, template: Template) ->
     readers = [step for arm in others for given in arm.assigns.values() for step in given.steps] + [
         arm.test for arm in arms if arm.test is not None
     ]
-    if any(isinstance(n, ast.Name) and n.id == name for expr in readers for n in ast.walk(expr)):
+    if name in names_in(*readers):
         template.refuse([Obstacle(f"another branch reads `{name}`, which one branch overwrites")])
     given = owners[0].assigns[name]
     template.refuse(scope.legality.both_evaluated(given.steps, scope.facts))

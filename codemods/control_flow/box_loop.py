@@ -136,7 +136,7 @@ class _Turn:
     def _fixed(self, node: ast.expr) -> bool:
         """Whether a number is the same in each turn, and known while tracing."""
         own = {self.rows.counter, self.rows.length, *self.named}
-        if any(isinstance(n, ast.Name) and n.id in own for n in ast.walk(node)):
+        if not names_in(node).isdisjoint(own):
             return False
         return self.scope.value(node).is_(Kind.STATIC, Kind.SIZE)
 

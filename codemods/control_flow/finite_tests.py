@@ -10,6 +10,7 @@ from compilefix.codemods.control_flow.arms import Link
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import read_of
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _ASKS = {"isfinite": True, "isnan": False, "isinf": False}
 _REDUCES = ("all", "any")
@@ -77,7 +78,7 @@ def _names(tensor: ast.expr, scope: Scope) -> set[str]:
 
 
 def _reads(value: ast.expr, names: Collection[str]) -> bool:
-    return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(value))
+    return not names_in(value).isdisjoint(names)
 
 
 def finite_where(mask: ast.expr, scope: Scope) -> list[ast.expr]:

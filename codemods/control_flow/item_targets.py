@@ -20,7 +20,7 @@ from compilefix.analysis.values import UNKNOWN, Kind, Value, replace
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, exact, judge_selection
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 _RANKS = {"bool": 0, "int": 1, "float": 2}
 _INDEXES = ("int32", "int64")
@@ -174,7 +174,7 @@ def moves(target: ast.Subscript, stored: Sequence[str]) -> bool:
     others = [name for name in stored if name != ast.unparse(target)]
     if not isinstance(target.value, ast.Name) and any("." in name or is_item(name) for name in others):
         return True  # `self.kept[i]` beside `self.kept`, or another name of what holds it
-    return any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(target))
+    return not names_in(target).isdisjoint(stored)
 
 
 def item_value(target: ast.Subscript, scope: Scope) -> ast.Subscript:

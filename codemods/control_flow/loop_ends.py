@@ -10,6 +10,7 @@ from compilefix.codemods.conditions import is_tensor_test, split_static
 from compilefix.codemods.kept_attributes import never_set_later, only_init_sets
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 Loop = ast.For | ast.While
 
@@ -103,7 +104,7 @@ def _returned(end: ast.Return, loop: Loop, scope: Scope) -> tuple[tuple[str, ast
     # They get their values one after the other: none may be made of a name that has got its own.
     for index, (_, value) in enumerate(new):
         before = {name for name, _ in new[:index]}
-        if any(isinstance(n, ast.Name) and n.id in before for n in ast.walk(value)):
+        if not names_in(value).isdisjoint(before):
             return None
     return tuple(new)
 

@@ -67,7 +67,7 @@ def not_plain(loop: Loop, scope: Scope) -> str | None:
         return f"`{snippet(loop.iter)}` can be read only once, and turns after the end would use up more of it"
     elif not _is_listed(loop.iter, scope):
         return f"the number of turns over `{snippet(loop.iter)}` is not known"
-    targets = _names_bound(loop.target) if isinstance(loop, ast.For) else set()
+    targets = names_in(loop.target) if isinstance(loop, ast.For) else set()
     kept = next((name for name in sorted(targets) if live_after(name, loop, scope)), None)
     if kept is not None:
         return f"`{kept}` is read after the loop, where it says at which turn it ended"
@@ -109,7 +109,7 @@ def flags_of(loop: Loop, scope: Scope) -> dict[str, ast.expr]:
 def is_masked(statement: ast.stmt, loop: Loop, scope: Scope) -> bool:
     """Whether a statement gives names values, on a way that Python values decide too, or in a loop of its own."""
     if isinstance(statement, ast.For):
-        bound = _names_bound(statement.target)
+        bound = names_in(statement.target)
         known = _is_listed(statement.iter, scope) and not statement.orelse
         own = not any(live_after(name, loop, scope) or reads_first(name, loop.body) for name in bound)
         return known and own and all(is_masked(each, loop, scope) for each in statement.body)
@@ -135,7 +135,7 @@ def _is_fixed(test: ast.expr, loop: Loop, scope: Scope) -> bool:
     plain = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Await | ast.Subscript) for n in parts)
     if not plain or not all(is_kept(n, scope) for n in parts if isinstance(n, ast.Attribute)):
         return False
-    target = _names_bound(loop.target) if isinstance(loop, ast.For) else set()
+    target = names_in(loop.target) if isinstance(loop, ast.For) else set()
     changed = {n.id for n in stores_in(loop)} - target
     names = (n for n in parts if isinstance(n, ast.Name))
     return all(n.id not in changed or scope.value(n).is_(*PLAIN) for n in names) and not is_tensor_test(test, scope)
@@ -145,7 +145,7 @@ def takes_turns(loop: Loop, scope: Scope) -> bool:
     """Whether turns may compute with different tensors: with items of what the loop runs over, or that turns pick."""
     changed = {n.id for n in stores_in(loop)}
     rows = isinstance(loop, ast.For) and scope.value(loop.iter).is_tensor
-    target = _names_bound(loop.target) if isinstance(loop, ast.For) and not rows else set[str]()
+    target = names_in(loop.target) if isinstance(loop, ast.For) and not rows else set[str]()
     for node in (n for statement in loop.body for n in ast.walk(statement)):
         if isinstance(node, ast.Subscript):
             taken = bool(reads_in(node.slice) & changed) and not scope.value(node.value).is_tensor
@@ -158,11 +158,6 @@ def takes_turns(loop: Loop, scope: Scope) -> bool:
 
 def _has_no_gradient(value: Value) -> bool:
     return value.is_(*PLAIN) or value.dtype in ("int", "bool")
-
-
-def _names_bound(target: ast.expr) -> set[str]:
-    """The names of the target of a loop."""
-    return names_in(target)
 
 
 def carried(name: str, loop: Loop) -> bool:

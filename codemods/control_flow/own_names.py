@@ -18,7 +18,7 @@ from compilefix.codemods.control_flow.liveness import live_after, read_at_any_ti
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 _OTHER_SCOPES = (ast.Lambda, ast.comprehension, ast.FunctionDef, ast.JoinedStr)
 
@@ -148,4 +148,4 @@ def _may_be_renamed(name: str, block: Sequence[ast.stmt], owner: ast.If, scope: 
     if read_at_any_time(name, owner, scope) or not _in_turn(name, block, scope):
         return False
     others = [n for s in block for n in ast.walk(s) if isinstance(n, _OTHER_SCOPES)]
-    return not any(isinstance(n, ast.Name) and n.id == name for o in others for n in ast.walk(o))
+    return name not in names_in(*others)

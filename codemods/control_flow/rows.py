@@ -11,7 +11,7 @@ from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import read_of
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def with_read(rows: Rows, first: ast.stmt, scope: Scope) -> Rows | None:
     if not isinstance(first, ast.Assign) or len(first.targets) != 1 or not isinstance(first.targets[0], ast.Name):
         return None
     end, name = end_of(first.value, rows, scope), first.targets[0].id
-    if end is None or name == rows.counter or any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(end[0])):
+    if end is None or name == rows.counter or name in names_in(end[0]):
         return None  # the next read would be of another thing
     return replace(rows, length=name, lengths=end[0], offset=end[1])
 

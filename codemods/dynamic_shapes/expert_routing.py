@@ -18,7 +18,7 @@ from compilefix.analysis import torch_api
 from compilefix.codemods.dynamic_shapes.row_layers import row_layer
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 _ROW_FUNCTIONS = frozenset({"torch.nn.functional.linear", "torch.matmul", "torch.mm", "torch.nn.functional.embedding"})
 _LAST_DIM = frozenset(
@@ -74,7 +74,7 @@ class Routing:
     def mentions(self, node: ast.AST) -> bool:
         """Whether an expression depends on the tokens."""
         names = self.indices | self.rows
-        return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
+        return not names_in(node).isdisjoint(names)
 
 
 def routing_of(statement: ast.stmt, loop: ast.For, scope: Scope) -> Routing | None:

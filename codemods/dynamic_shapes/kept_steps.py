@@ -144,9 +144,9 @@ def _changed_between(group: Sequence[Draft], definitions: Sequence[ast.Assign], 
     mask = group[0].elements.mask.node
     tests = [draft.sided[0].test for draft in group if draft.sided is not None]
     bases = [draft.elements.atoms[text] for draft in group for text in draft.elements.bases]
-    asked = _names([mask, *tests, *bases])
+    asked = names_in(mask, *tests, *bases)
     targets = {d.targets[0].id for d in definitions if isinstance(d.targets[0], ast.Name)}
-    read = asked | targets | _names([d.value for d in definitions])
+    read = asked | targets | names_in(*(d.value for d in definitions))
     wholes = wholes_of(definitions)
     first, last = wholes[0].lineno, max(draft.found.node.lineno for draft in group)
     for part in _simple(scope):
@@ -160,9 +160,9 @@ def _changed_between(group: Sequence[Draft], definitions: Sequence[ast.Assign], 
         last_use = bool(reduced) and all(apart(reduced[0], node, scope) for node in later if node not in within)
         written = does.mutates is not None and not (isinstance(part, ast.stmt) and writes_elsewhere(part, read, scope))
         renamed = stored & (asked - targets if last_use else asked)
-        if written or renamed or (does.unknown is not None and _names([part]) & read):
+        if written or renamed or (does.unknown is not None and names_in(part) & read):
             yield Obstacle(f"`{snippet(part)}` stands between the selection and its use, and may change it")
-    if targets & _names(tests) or (isinstance(mask, ast.Name) and mask.id in targets):
+    if targets & names_in(*tests) or (isinstance(mask, ast.Name) and mask.id in targets):
         yield Obstacle(f"`{snippet(mask)}` is not the same before and after the selection")
     for test in tests:
         does = scope.legality.effects.of(test, scope.facts)
@@ -170,10 +170,6 @@ def _changed_between(group: Sequence[Draft], definitions: Sequence[ast.Assign], 
         for reason in (named, does.random, does.mutates, does.host, does.unknown, does.raises):
             if reason is not None:
                 yield Obstacle(f"`{snippet(test)}` would be asked twice: {reason}")
-
-
-def _names(nodes: Sequence[ast.AST]) -> set[str]:
-    return names_in(*nodes)
 
 
 def _simple(scope: Scope) -> Iterator[ast.stmt | ast.expr]:

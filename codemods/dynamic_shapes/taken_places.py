@@ -103,7 +103,7 @@ def selected_value(node: ast.If, test: str, scope: Scope, template: Template) ->
 def _may_fail(side: ast.expr, asked: Collection[str]) -> ast.expr | None:
     """What may raise of a tensor that has no elements, as the largest of them does."""
     for part in ast.walk(side):
-        if not any(isinstance(n, ast.Name) and n.id in asked for n in ast.walk(part)):
+        if names_in(part).isdisjoint(asked):
             continue
         called = part.func if isinstance(part, ast.Call) else None
         name = called.attr if isinstance(called, ast.Attribute) else None

@@ -15,6 +15,7 @@ from compilefix.codemods.dynamic_shapes.true_places import listing_call
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
+from compilefix.source.tree import names_in
 
 _SOMETIMES = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SIMPLE = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr
@@ -79,7 +80,7 @@ def _changes(mask: ast.expr, first: ast.stmt, last: ast.stmt, scope: Scope) -> I
             yield node
         elif isinstance(node, ast.Call):
             unknown = scope.legality.effects.of(node, scope.facts).unknown is not None
-            if unknown and (outside or any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))):
+            if unknown and (outside or not names_in(node).isdisjoint(names)):
                 yield node
 
 

@@ -37,7 +37,7 @@ from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.source.tree import walk
+from compilefix.source.tree import names_in, walk
 
 _CLOCKS = frozenset({"time", "perf_counter", "monotonic", "process_time", "thread_time"})
 _SEES_NAMES = frozenset({"locals", "vars", "dir", "eval", "exec"})
@@ -135,7 +135,7 @@ def _with_uses(statement: ast.Assign, dead: list[ast.Assign]) -> list[ast.Assign
     for item in found:
         name = _name(item)
         for other in dead:
-            reads = any(isinstance(n, ast.Name) and n.id == name for n in walk(other))
+            reads = name in names_in(other)
             if other not in found and reads:
                 found.append(other)
     return found

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from compilefix.codemods.host_effects.late import late, whole
 from compilefix.codemods.host_effects.plan import Plan
 from compilefix.codemods.rule import Scope
+from compilefix.source.tree import names_in
 
 
 def exception_of(statement: ast.stmt, scope: Scope) -> ast.expr | None:
@@ -58,7 +59,7 @@ def is_text(body: Sequence[ast.stmt], scope: Scope) -> bool:
 
 def _given_first(name: str, body: Sequence[ast.stmt]) -> bool:
     """Whether the first of the statements that has a name gives it a value, and does not read it for that."""
-    first = next(s for s in body if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(s)))
+    first = next(s for s in body if name in names_in(s))
     uses = [n for n in ast.walk(first) if isinstance(n, ast.Name) and n.id == name]
     return isinstance(first, ast.Assign | ast.AnnAssign) and all(isinstance(n.ctx, ast.Store) for n in uses)
 

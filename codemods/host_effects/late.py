@@ -18,6 +18,7 @@ from compilefix.codemods.number_comparison import checked_read
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import ATOMS
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _LATE_BUILTINS = frozenset(
     {"round", "str", "repr", "abs", "min", "max", "len", "sum", "format", "list", "tuple", "sorted", *CASTS}
@@ -61,7 +62,7 @@ def late(node: ast.expr, plan: Plan, *, raw: bool) -> str:
         if raw:
             check_text(node, scope.value(node), plan)
         return plan.made[node.id]
-    if plan.made and any(isinstance(n, ast.Name) and n.id in plan.made for n in ast.walk(node)):
+    if plan.made and not names_in(node).isdisjoint(plan.made):
         children = _late_children(node, scope)
         if children is None:
             return whole(node, plan)

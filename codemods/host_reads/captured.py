@@ -29,6 +29,7 @@ from compilefix.codemods.selection import decides, read_of
 from compilefix.codemods.unknown_rows import fails_where_cut, miscounted_view
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 CAPTURE = (
     "pass the number in from outside the compiled code, or set `torch._dynamo.config.capture_scalar_outputs = True` "
@@ -328,7 +329,7 @@ def _reads_of_item(item: ast.Name, scope: Scope) -> list[ast.Name] | None:
 def _binds(comprehension: ast.AST, name: str) -> bool:
     """Whether a comprehension has a name of its own."""
     targets = (g.target for g in getattr(comprehension, "generators", ()))
-    return any(isinstance(n, ast.Name) and n.id == name for target in targets for n in ast.walk(target))
+    return name in names_in(*targets)
 
 
 def _parts(split: ast.Call, scope: Scope) -> Iterator[ast.expr]:

@@ -17,7 +17,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import torch_name
 from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import parents
+from compilefix.source.tree import names_in, parents
 
 _OPERATIONS = frozenset({"add", "sub", "mul", "div", "multiply", "true_divide", "add_", "sub_", "mul_", "div_"})
 _COMPARISONS = frozenset(
@@ -465,7 +465,7 @@ def _read_back(target: ast.expr, scope: Scope) -> bool:
 def _returned(name: str, scope: Scope) -> bool:
     """Whether the function returns what a name holds, alone or among other things."""
     values = (node.value for node in scope.function.of(ast.Return) if node.value is not None)
-    return any(isinstance(n, ast.Name) and n.id == name for value in values for n in ast.walk(value))
+    return name in names_in(*values)
 
 
 def _other_names(holder: ast.expr, scope: Scope) -> set[str]:

@@ -48,6 +48,7 @@ from compilefix.codemods.numpy_calls.number_signs import sign_of
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _TENSOR_OF = frozenset({"torch.tensor", "torch.as_tensor"})
 _INTEGER_DTYPES = frozenset({"torch.int64", "torch.long"})
@@ -269,7 +270,7 @@ def _kept_list(name: ast.expr, scope: Scope, template: Template) -> _Code | None
             target, made = statement.targets[0], statement.value
             if isinstance(target, ast.Name) and target.id == name.id:
                 break
-        if any(isinstance(n, ast.Name) and n.id == name.id for n in ast.walk(statement)):
+        if name.id in names_in(statement):
             return None  # it may be written into
     else:
         return None

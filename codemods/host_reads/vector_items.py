@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
+from compilefix.source.tree import names_in
 
 _SORTS = frozenset({"torch.argsort", "Tensor.argsort", "torch.randperm"})
 _READS = frozenset({"int", "float", "bool", "range"})
@@ -68,7 +69,7 @@ def _is_used_up(name: ast.Name, scope: Scope) -> bool:
     Each turn takes what stands first, and keeps a part of the rest under the same name.
     """
     for loop in (around for around in scope.ancestors(name) if isinstance(around, ast.While)):
-        if not any(isinstance(n, ast.Name) and n.id == name.id for n in ast.walk(loop.test)):
+        if name.id not in names_in(loop.test):
             continue
         kept = (n for n in ast.walk(loop) if isinstance(n, ast.Assign))
         if any(_keeps_part(statement, name.id) for statement in kept):

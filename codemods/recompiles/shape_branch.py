@@ -45,6 +45,7 @@ from compilefix.codemods.recompiles.sizes import definition_of, is_size
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import names_in
 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _PAD = "torch.nn.functional.pad"
@@ -219,7 +220,7 @@ def _is_counted(test: ast.Compare, scope: Scope) -> bool:
         if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and scope.callee(loop.iter) == "range"
     ]
     turns = {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)}
-    if not any(isinstance(part, ast.Name) and part.id in turns for part in ast.walk(test)):
+    if names_in(test).isdisjoint(turns):
         return False
     bounds = {ast.unparse(part) for loop in loops for part in ast.walk(loop.iter)}
     atoms = (part for part in ast.walk(test) if isinstance(part, ast.Name | ast.Subscript | ast.Call))

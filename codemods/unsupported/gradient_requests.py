@@ -8,7 +8,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import elements_of, parents
+from compilefix.source.tree import elements_of, names_in, parents
 
 _ANOTHER_TENSOR = frozenset({"unsqueeze", "view", "transpose", "permute", "expand", "narrow", "select", "unfold"})
 _COLLECTS = frozenset({"append", "extend", "add", "insert", "update", "setdefault", "put"})
@@ -41,7 +41,7 @@ _OUTSIDE = ("param:", "self.", "global.")
 
 
 def _binds(statement: ast.Assign, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for t in statement.targets for n in ast.walk(t))
+    return name in names_in(*statement.targets)
 
 
 def _leads_to(statement: ast.Assign, owner: ast.Name, scope: Scope) -> bool:

@@ -57,7 +57,7 @@ from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import walk
+from compilefix.source.tree import names_in, walk
 
 _OF_DEVICE = frozenset(
     {"torch.cuda.CUDAGraph", "torch.cuda.Stream", "torch.cuda.Event", "torch.cuda.make_graphed_callables"}
@@ -166,7 +166,7 @@ def _giving(name: str, scope: Scope) -> Iterator[ast.Assign]:
         for target in statement.targets:
             while isinstance(target, ast.Subscript):
                 target = target.value
-            if any(isinstance(part, ast.Name) and part.id == name for part in walk(target)):
+            if name in names_in(target):
                 yield statement
 
 
