@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Function
+from compilefix.source.syntax import is_literal
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _GROWS = frozenset({"append", "appendleft", "extend", "insert", "update", "add", "setdefault"})
@@ -71,4 +72,4 @@ def _is_text(value: ast.expr) -> bool:
 
 
 def _is_none(value: ast.expr | None) -> bool:
-    return value is None or (isinstance(value, ast.Constant) and value.value is None)
+    return value is None or is_literal(value, None)

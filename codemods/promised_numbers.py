@@ -19,6 +19,7 @@ from compilefix.codemods.callers import is_called
 from compilefix.codemods.finding import Fix, Span
 from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import last_name
 from compilefix.source.tree import elements_of, parents
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def attribute_promised(target: ast.expr, scope: Scope) -> str | None:
         if (use := next((size for size in sizes if size is not None), None)) is not None:
             return f"`{method.qualname}` needs `{ast.unparse(target)}` as a size: `{snippet(use)}`"
     for node in ast.walk(cls.node):
-        if isinstance(node, ast.AnnAssign) and _last_name(node.target) == target.attr:
+        if isinstance(node, ast.AnnAssign) and last_name(node.target) == target.attr:
             is_own = isinstance(node.target, ast.Attribute) or node in cls.node.body
             if is_own and False in _told(node.annotation, is_item=False):
                 return f"`{ast.unparse(target)}` is said to be `{ast.unparse(node.annotation)}`"
@@ -94,7 +95,7 @@ def _use_as_size(node: ast.AST, around: Mapping[ast.AST, ast.AST]) -> ast.AST | 
         return parent if parent.slice is child else None
     if not isinstance(parent, ast.Call) or child is parent.func:
         return None
-    name = _last_name(parent.func).removeprefix("new_")
+    name = last_name(parent.func).removeprefix("new_")
     return parent if name in _SIZED or (name == "full" and child in parent.args[:1]) else None
 
 
@@ -162,7 +163,7 @@ def _depends(node: ast.AST, changed: Sequence[Span], names: set[str] | frozenset
         return True
     if isinstance(node, ast.Name):
         return isinstance(node.ctx, ast.Load) and node.id in names
-    if isinstance(node, ast.Call) and _last_name(node.func) in _CONVERTS:
+    if isinstance(node, ast.Call) and last_name(node.func) in _CONVERTS:
         return False
     return any(_depends(child, changed, names, scope) for child in ast.iter_child_nodes(node))
 
@@ -196,18 +197,14 @@ def _told(node: ast.expr | None, *, is_item: bool) -> Iterator[bool]:
         except SyntaxError:
             return
     if isinstance(node, ast.Name | ast.Attribute):
-        if _last_name(node) in _NUMBERS:
+        if last_name(node) in _NUMBERS:
             yield is_item
     elif isinstance(node, ast.BinOp):
         yield from _told(node.left, is_item=is_item)
         yield from _told(node.right, is_item=is_item)
     elif isinstance(node, ast.Subscript):
-        base = _last_name(node.value)
+        base = last_name(node.value)
         inner = elements_of(node.slice)
         if base not in _NO_VALUES:
             for part in inner[1:] if base in _MAPPINGS else inner:
                 yield from _told(part, is_item=is_item or base not in _SAME)
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

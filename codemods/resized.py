@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from compilefix.codemods.rule import Scope
+from compilefix.source.syntax import is_whole
 from compilefix.source.tree import elements_of
 
 _JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"})
@@ -127,7 +128,7 @@ def _added(node: ast.expr) -> tuple[str, int] | None:
     """The tensor that an expression gives one more dimension, and where that stands."""
     if isinstance(node, ast.Subscript):
         parts = elements_of(node.slice)
-        plain = [isinstance(p, ast.Slice) and p.lower is p.upper is p.step is None for p in parts]
+        plain = [is_whole(part) for part in parts]
         new = [isinstance(p, ast.Constant) and p.value is None for p in parts]
         if new.count(True) != 1 or not all(a or b for a, b in zip(plain, new, strict=True)):
             return None

@@ -13,6 +13,7 @@ from compilefix.codemods.gradient_mode import records_none
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_whole
 from compilefix.source.tree import elements_of
 
 _ZEROS = frozenset({"torch.zeros", "Tensor.new_zeros"})
@@ -72,11 +73,7 @@ def _adds_dimensions(index: ast.expr) -> bool:
     if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Mult):
         return _adds_dimensions(index.left)
     parts = elements_of(index)
-    return all(
-        (isinstance(part, ast.Constant) and part.value in (None, Ellipsis))
-        or (isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None)
-        for part in parts
-    )
+    return all((isinstance(part, ast.Constant) and part.value in (None, Ellipsis)) or is_whole(part) for part in parts)
 
 
 def _is_zero(node: ast.expr, scope: Scope) -> bool:

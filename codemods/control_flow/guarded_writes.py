@@ -22,6 +22,7 @@ from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import last_name
 from compilefix.source.tree import elements_of, stored_in
 
 _OF_SOME_ELEMENTS = frozenset(
@@ -200,7 +201,7 @@ def _reduces_along(call: ast.Call, operand: ast.expr, selected: _Selected) -> bo
     place = 1 if call.args and operand is call.args[0] else 0
     given = [k.value for k in call.keywords if k.arg in ("dim", "axis")] or call.args[place : place + 1]
     along = ast.unparse(given[0]) if given else None
-    named: str = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    named = last_name(call.func)
     if named not in _OF_SOME_ELEMENTS or along not in ("0", "-1") or not isinstance(operand, ast.Subscript):
         return along == "0" and named in _OF_SOME_ELEMENTS and isinstance(operand, ast.Name) and selected.makes(operand)
     if not _selects(operand, selected.masks, selected.scope):
@@ -216,7 +217,7 @@ def _reduces_along(call: ast.Call, operand: ast.expr, selected: _Selected) -> bo
 
 def _reduces_whole(call: ast.Call) -> bool:
     """Whether a call reduces all elements of a tensor to one of them: `torch.min(x)`, `x.max()`."""
-    name: str = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    name = last_name(call.func)
     return name in _OF_SOME_ELEMENTS and len(call.args) < 2 and not any(k.arg in ("dim", "axis") for k in call.keywords)
 
 

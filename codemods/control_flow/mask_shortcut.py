@@ -37,6 +37,7 @@ from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_literal
 
 _NONZERO = ((1, ast.Eq), (0, ast.NotEq), (0, ast.Gt))
 _ZERO = ((0, ast.Eq), (1, ast.NotEq), (1, ast.Lt))
@@ -415,4 +416,4 @@ def _load(target: ast.expr) -> ast.expr:
 
 
 def _is_none(node: ast.expr | None) -> bool:
-    return node is None or (isinstance(node, ast.Constant) and node.value is None)
+    return node is None or is_literal(node, None)

@@ -20,6 +20,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import last_name
 from compilefix.source.tree import parents
 
 _MAKES = ("tensor", "Tensor", "BoolTensor", "ByteTensor", "as_tensor")
@@ -182,20 +183,16 @@ def _object(made: ast.Expr) -> str:
 
 def _known(value: ast.expr) -> ast.expr | None:
     """What Python knows of the only element of a new tensor: `not by_data` of `torch.tensor([not by_data])`."""
-    if not isinstance(value, ast.Call) or len(value.args) != 1 or _last_name(value.func) not in _MAKES:
+    if not isinstance(value, ast.Call) or len(value.args) != 1 or last_name(value.func) not in _MAKES:
         return None
     inner = value.args[0]
     if isinstance(inner, ast.List | ast.Tuple) and len(inner.elts) == 1:
         inner = inner.elts[0]
-    elif _last_name(value.func) not in ("tensor", "as_tensor"):
+    elif last_name(value.func) not in ("tensor", "as_tensor"):
         return None  # `torch.Tensor(3)` has three elements
     cut = any(k.arg == "dtype" for k in value.keywords) and not isinstance(inner, ast.Constant)
     # A dtype may make another truth of it, as `uint8` does of 0.5.
     return inner if not cut and all(isinstance(n, (*_PLAIN, *_IDENTITY)) for n in ast.walk(inner)) else None
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _truth(node: ast.expr, template: Template) -> str:

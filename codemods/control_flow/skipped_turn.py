@@ -39,6 +39,7 @@ from compilefix.codemods.other_objects import asked_as_object
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_literal
 from compilefix.source.tree import elements_of, names_in
 
 
@@ -184,7 +185,8 @@ def _either(node: ast.If, name: str, around: ast.stmt, guard: ast.expr | None, s
         return None
     start = next(s for s in stores if s is not node.body[0])
     test = scope.parents.get(loads[0])
-    if not (isinstance(start, ast.Assign) and _is(start.value, False) and start in block and isinstance(test, ast.If)):
+    begun = isinstance(start, ast.Assign) and is_literal(start.value, False) and start in block
+    if not begun or not isinstance(test, ast.If):
         return None
     behind = block[block.index(around) + 1 :]
     if block.index(start) > block.index(around) or test not in behind or test.test is not loads[0] or not test.orelse:
@@ -216,7 +218,7 @@ def _asked_twice(
     stores = [scope.statement(n) for n in scope.names(name, stores=True)]
     start = mark if _is_joined(mark) else next((s for s in stores if s is not mark), None)
     second = next((s for s in block if isinstance(s, ast.If) and _is_name(s.test, name)), None)
-    begins = start is mark or (isinstance(start, ast.Assign) and _is(start.value, False))
+    begins = start is mark or (isinstance(start, ast.Assign) and is_literal(start.value, False))
     if len(stores) != (1 if start is mark else 2) or not begins or start not in block:
         return None
     if second is None or second.orelse or len(scope.names(name)) != 2 or isinstance(test, ast.BoolOp):
@@ -267,7 +269,7 @@ def _is_name(node: ast.expr, name: str) -> bool:
 
 def _is_nothing(node: ast.expr) -> bool:
     """None, or a tuple of it."""
-    return _is(node, None) or (isinstance(node, ast.Tuple) and all(_is(e, None) for e in node.elts))
+    return is_literal(node, None) or (isinstance(node, ast.Tuple) and all(is_literal(e, None) for e in node.elts))
 
 
 def _asked(node: ast.If, name: str, also: Sequence[ast.expr], scope: Scope) -> Turn | None:
@@ -275,7 +277,7 @@ def _asked(node: ast.If, name: str, also: Sequence[ast.expr], scope: Scope) -> T
     marks = [
         s
         for s in scope.of(ast.Assign)
-        if isinstance(s.targets[0], ast.Name) and s.targets[0].id == name and not _is(s.value, False)
+        if isinstance(s.targets[0], ast.Name) and s.targets[0].id == name and not is_literal(s.value, False)
     ]
     if len(marks) != 1 or len(marks[0].targets) != 1:
         return None
@@ -314,7 +316,7 @@ def _uses(
     start = [s for s in stores if s is not mark]
     if not always and (len(start) != 1 or start[0] not in block or block.index(start[0]) > block.index(around)):
         return None
-    if (always and start) or (start and not (isinstance(start[0], ast.Assign) and _is(start[0].value, False))):
+    if (always and start) or (start and not (isinstance(start[0], ast.Assign) and is_literal(start[0].value, False))):
         return None
     everywhere = scope.function.places(name)
     loads = scope.names(name)
@@ -332,12 +334,8 @@ def _uses(
 
 def _set_true(statement: ast.stmt) -> str | None:
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
-        return statement.targets[0].id if _is(statement.value, True) else None
+        return statement.targets[0].id if is_literal(statement.value, True) else None
     return None
-
-
-def _is(node: ast.expr, value: bool | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is value
 
 
 def _collecting(turn: Turn, scope: Scope) -> Turn:

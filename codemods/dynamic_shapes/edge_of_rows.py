@@ -20,6 +20,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_whole
 from compilefix.source.tree import names_in
 
 _LAY_OUT = frozenset({"Tensor.view", "Tensor.reshape"})
@@ -130,14 +131,10 @@ def _is_computed_first(node: ast.expr, scope: Scope) -> bool:
 def _edge(index: ast.expr, scope: Scope) -> bool | None:
     """Whether `[:, -1]` takes the last of a dimension, or `[:, 0]` the first; None for another index."""
     parts = index.elts if isinstance(index, ast.Tuple) else []
-    if len(parts) < 2 or not all(_is_full(part) for part in (parts[0], *parts[2:])):
+    if len(parts) < 2 or not all(is_whole(part) for part in (parts[0], *parts[2:])):
         return None
     edges = {number: last for number, last in ((-1, True), (0, False)) if _is_number(parts[1], number, scope)}
     return next(iter(edges.values()), None)
-
-
-def _is_full(node: ast.expr) -> bool:
-    return isinstance(node, ast.Slice) and node.lower is node.upper is node.step is None
 
 
 def _is_number(node: ast.expr, number: int, scope: Scope) -> bool:

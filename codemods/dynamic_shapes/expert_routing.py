@@ -18,6 +18,7 @@ from compilefix.analysis import torch_api
 from compilefix.codemods.dynamic_shapes.row_layers import row_layer
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_literal, is_whole
 from compilefix.source.tree import elements_of, names_in
 
 _ROW_FUNCTIONS = frozenset({"torch.nn.functional.linear", "torch.matmul", "torch.mm", "torch.nn.functional.embedding"})
@@ -214,11 +215,11 @@ def are_numbers(node: ast.expr, routing: Routing, scope: Scope) -> bool:
     if isinstance(node, ast.Subscript) and routing.picks(node):
         parts = elements_of(node.slice)
         if len(parts) > 1:
-            return not any(isinstance(p, ast.Slice) or _is_constant(p, None) or _is_constant(p, ...) for p in parts)
+            return not any(isinstance(p, ast.Slice) or is_literal(p, None) or is_literal(p, ...) for p in parts)
         return scope.value(node.value).rank == 1 or ast.unparse(parts[0]) == routing.choices
     if isinstance(node, ast.Subscript):
         index = node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
-        if _is_constant(index, None):
+        if is_literal(index, None):
             return False
         return not isinstance(index, ast.Slice) or are_numbers(node.value, routing, scope)
     if isinstance(node, ast.BinOp):
@@ -245,12 +246,8 @@ def _has_one_column(node: ast.expr) -> bool:
     return unsqueezed or (isinstance(node, ast.Call) and any(k.arg == "keepdim" for k in node.keywords))
 
 
-def _is_constant(node: ast.expr, value: object) -> bool:
-    return isinstance(node, ast.Constant) and node.value is value
-
-
 def _adds_dimension(index: ast.expr) -> bool:
-    return isinstance(index, ast.Tuple) and bool(index.elts) and _is_constant(index.elts[-1], None)
+    return isinstance(index, ast.Tuple) and bool(index.elts) and is_literal(index.elts[-1], None)
 
 
 def _keeps_rows(index: ast.expr) -> bool:
@@ -258,8 +255,7 @@ def _keeps_rows(index: ast.expr) -> bool:
     if not isinstance(index, ast.Tuple) or not index.elts:
         return False
     first = index.elts[0]
-    whole = isinstance(first, ast.Slice) and first.lower is first.upper is first.step is None
-    return len(index.elts) == 2 and (whole or (isinstance(first, ast.Constant) and first.value is Ellipsis))
+    return len(index.elts) == 2 and (is_whole(first) or is_literal(first, ...))
 
 
 def _refused(routing: Routing, reason: str) -> bool:

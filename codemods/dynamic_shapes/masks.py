@@ -11,6 +11,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_literal, is_whole
 from compilefix.source.tree import elements_of
 
 
@@ -119,24 +120,16 @@ def whole_mask(node: ast.Subscript, scope: Scope) -> Mask | None:
 def _parts(node: ast.Subscript) -> list[ast.expr]:
     """The parts of an index, without full slices and an ellipsis at its end: these change nothing."""
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
-    while len(parts) > 1 and (_is_full(parts[-1]) or _is_ellipsis(parts[-1])):
+    while len(parts) > 1 and (is_whole(parts[-1]) or is_literal(parts[-1], ...)):
         parts.pop()
     return parts
 
 
 def _before(parts: list[ast.expr]) -> tuple[int, bool] | None:
     """How many full slices stand before the last part, and whether an ellipsis does; None for something else."""
-    if len(parts) == 2 and _is_ellipsis(parts[0]):
+    if len(parts) == 2 and is_literal(parts[0], ...):
         return 0, True
-    return (len(parts) - 1, False) if all(_is_full(part) for part in parts[:-1]) else None
-
-
-def _is_full(part: ast.expr) -> bool:
-    return isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None
-
-
-def _is_ellipsis(part: ast.expr) -> bool:
-    return isinstance(part, ast.Constant) and part.value is Ellipsis
+    return (len(parts) - 1, False) if all(is_whole(part) for part in parts[:-1]) else None
 
 
 def is_mask(node: ast.expr, scope: Scope) -> bool:

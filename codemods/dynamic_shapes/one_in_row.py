@@ -21,6 +21,7 @@ from compilefix.codemods.dynamic_shapes.off_diagonal import diagonal_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import last_name
 
 _MAKES = re.compile(r"(?:^|_)(?:eye|one_?hot)(?:_|$)")
 _LAY_OUT = frozenset({"view", "reshape"})
@@ -106,5 +107,5 @@ def _is_made(node: ast.expr) -> bool:
         node = node.func.value
     if not isinstance(node, ast.Call):
         return False
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    called = last_name(node.func)
     return _MAKES.search(called) is not None

@@ -18,6 +18,7 @@ from compilefix.codemods.dynamic_shapes.masks import boolean, is_mask, whole_mas
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_path
 
 _JOINS = frozenset({"torch.cat", "torch.concat", "torch.concatenate"})
 _LIKE = frozenset({"torch.zeros_like", "torch.ones_like"})
@@ -100,7 +101,7 @@ def _part(node: ast.expr, scope: Scope) -> Part | None:
     like = None
     if isinstance(node, ast.Call) and scope.callee(node) in _LIKE and len(node.args) == 1 and not node.keywords:
         like, node = node.func, node.args[0]
-    if not isinstance(node, ast.Subscript) or not _is_plain(node.value):
+    if not isinstance(node, ast.Subscript) or not is_path(node.value):
         return None
     mask = whole_mask(node, scope)
     if mask is not None:
@@ -113,14 +114,7 @@ def _part(node: ast.expr, scope: Scope) -> Part | None:
             return None
     turned = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.Invert)
     named = index.operand if isinstance(index, ast.UnaryOp) else index
-    return Part(node.value, named, turned, like) if _is_plain(named) else None
-
-
-def _is_plain(node: ast.expr) -> bool:
-    """Whether an expression is a name or an attribute, which gives the same each time."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
+    return Part(node.value, named, turned, like) if is_path(named) else None
 
 
 def _text(node: ast.expr | None) -> str:

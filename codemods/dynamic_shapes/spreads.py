@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
+from compilefix.source.syntax import is_whole
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ def spread_of(node: ast.expr, scope: Scope) -> Spread | None:
     """What an expression lays over the dimensions behind; None where it does something else."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) and isinstance(node.ctx, ast.Load):
         first, *rest = node.slice.elts
-        full = isinstance(first, ast.Slice) and first.lower is first.upper is first.step is None
+        full = is_whole(first)
         if rest and (full or _is(first, Ellipsis)) and all(_is(part, None) for part in rest):
             return Spread(node.value, len(rest), any_rank=not full)
         return None

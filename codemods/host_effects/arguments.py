@@ -9,6 +9,7 @@ from compilefix.codemods.host_effects.calls import HostKind
 from compilefix.codemods.host_effects.late import NUMERIC, conversions, inlined, late
 from compilefix.codemods.host_effects.plan import Plan, Refused, bind, capture, is_global
 from compilefix.codemods.kept_attributes import only_init_sets
+from compilefix.source.syntax import last_name
 
 _POSITIONAL_STACKLEVEL = 2
 """Where `warnings.warn` takes `stacklevel` without its name."""
@@ -38,7 +39,7 @@ def _called(node: ast.expr, plan: Plan) -> str:
 def _is_logger(node: ast.expr, plan: Plan) -> bool:
     """Whether an expression is a logger or a method of one, as far as its type or its name shows."""
     value = plan.scope.value(node)
-    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    name = last_name(node)
     return (value.ref or "").startswith("logging.Logger") or (value.is_unknown and "log" in name.lower())
 
 

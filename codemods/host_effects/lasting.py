@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Class, Function
+from compilefix.source.syntax import last_name
 
 _READ_ONCE = frozenset({"iter", "map", "filter", "zip", "enumerate", "reversed", "open", "StringIO", "BytesIO"})
 _NOT_COPIED = frozenset(
@@ -28,7 +29,7 @@ def changes_later(node: ast.expr, scope: Scope) -> str | None:
     if is_read_once(node, scope):
         return "can be read only once"
     for value in _given(node, scope, _DEPTH):
-        if isinstance(value, ast.Call) and _last_name(value.func) in _NOT_COPIED:
+        if isinstance(value, ast.Call) and last_name(value.func) in _NOT_COPIED:
             return "may have changed when it is shown"
     if not scope.value(node).is_tensor and _attribute_is_set(node, scope):
         return "may have changed when it is shown"
@@ -89,11 +90,7 @@ def _attribute_values(node: ast.Attribute, cls: Class | None) -> Iterator[ast.ex
 def _gives_iterator(value: ast.expr, scope: Scope) -> bool:
     if not isinstance(value, ast.Call):
         return False
-    if _last_name(value.func) in _READ_ONCE or ast.unparse(value.func).startswith("itertools."):
+    if last_name(value.func) in _READ_ONCE or ast.unparse(value.func).startswith("itertools."):
         return True
     callee = scope.facts.calls.get(value)
     return isinstance(callee, Function) and any(isinstance(n, ast.Yield | ast.YieldFrom) for n in callee.nodes)
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -18,6 +18,7 @@ from compilefix.codemods.number_comparison import checked_read
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import ATOMS
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_path
 from compilefix.source.tree import names_in
 
 _LATE_BUILTINS = frozenset(
@@ -108,7 +109,7 @@ def passed(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> s
     doubts = _doubts(node, plan) if plan.conditional else []
     if not doubts and not _has_unknown_size(node, scope):
         return capture(node, plan, checked=checked, raw=raw)
-    if not scope.legality.effects.of(node, scope.facts).repeatable or _is_path(node):
+    if not scope.legality.effects.of(node, scope.facts).repeatable or is_path(node):
         plan.failing += doubts
         return capture(node, plan, checked=checked, raw=raw)
     if checked:
@@ -144,7 +145,7 @@ def _has_unknown_size(node: ast.expr, scope: Scope) -> bool:
 
 def _doubts(node: ast.expr, plan: Plan) -> list[Obstacle]:
     """Why an expression may fail, or do more than give a value, where the condition is false."""
-    if node not in plan.scope.parents or (_is_path(node) and _is_plain(node, plan.scope)):
+    if node not in plan.scope.parents or (is_path(node) and _is_plain(node, plan.scope)):
         return []
     if ast.dump(node) in _asked(node, plan.scope):
         return []
@@ -183,7 +184,7 @@ def whole(node: ast.expr, plan: Plan) -> str:
 def _leaves(node: ast.AST, plan: Plan, *, called: bool = False) -> Iterator[tuple[ast.expr, str]]:
     if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp | ast.Lambda):
         raise Refused(f"`{snippet(node)}` reads tensors in a comprehension")
-    if isinstance(node, ast.Name | ast.Attribute) and _is_path(node):
+    if isinstance(node, ast.Name | ast.Attribute) and is_path(node):
         if isinstance(node, ast.Name) and node.id in plan.made:
             yield node, plan.made[node.id]
         elif is_global(node, plan.scope) and (called or not may_change(node, plan.scope)):
@@ -198,12 +199,6 @@ def _leaves(node: ast.AST, plan: Plan, *, called: bool = False) -> Iterator[tupl
             yield from _leaves(child.value, plan)
         elif isinstance(child, ast.expr | ast.keyword):
             yield from _leaves(child, plan, called=function)
-
-
-def _is_path(node: ast.AST) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
 
 
 def inline_or_captured(node: ast.expr, plan: Plan) -> str:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from compilefix.source.definitions import Function
 from compilefix.source.module import Module
+from compilefix.source.syntax import last_name
 
 _CACHES = ("functools.lru_cache", "functools.cache", "lru_cache", "cache")
 _KINDS: dict[str, Literal["print", "log", "warn"]] = {"print": "print", "warnings.warn": "warn"}
@@ -21,8 +22,7 @@ LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "fa
 
 def named_like_a_logger(node: ast.expr) -> bool:
     """Whether a name or attribute is called what people call loggers."""
-    last = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-    return _LOGGER_NAME.fullmatch(last) is not None
+    return _LOGGER_NAME.fullmatch(last_name(node)) is not None
 
 
 def is_cached(function: Function) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
+from compilefix.source.syntax import is_path
 from compilefix.source.tree import elements_of
 
 _ELSEWHERE = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, ast.IfExp, ast.BoolOp)
@@ -28,7 +29,7 @@ def conditions_of(
     Where a number is read in the bound itself, `name` stands for it.
     """
     tensor = item.value
-    if not _is_plain(tensor) or not scope.value(tensor).is_tensor:
+    if not is_path(tensor) or not scope.value(tensor).is_tensor:
         return None
     parts = elements_of(item.slice)
     found: list[str] = []
@@ -107,7 +108,7 @@ def _code_of(node: ast.expr, scope: Scope, read: ast.expr | None, name: str) -> 
         code = ast.parse(f"({left}) {_SUMS[type(node.op)]} ({right})", mode="eval")
         return ast.unparse(code)
     if isinstance(node, ast.Call):
-        sized = isinstance(node.func, ast.Attribute) and node.func.attr == "size" and _is_plain(node.func.value)
+        sized = isinstance(node.func, ast.Attribute) and node.func.attr == "size" and is_path(node.func.value)
         if node.keywords or not (sized or (isinstance(node.func, ast.Name) and node.func.id in ("min", "max"))):
             return None
         codes = [_code_of(argument, scope, read, name) for argument in node.args]
@@ -116,8 +117,8 @@ def _code_of(node: ast.expr, scope: Scope, read: ast.expr | None, name: str) -> 
     if Kind.TENSOR in kinds and not (isinstance(node, ast.Name) and scope.value(node).is_tensor):
         return None  # `torch._check` asks no tensor; what a name holds can be read first
     number = isinstance(node, ast.Constant) and type(node.value) is int
-    sizes = isinstance(node, ast.Subscript) and _is_plain(node.value) and isinstance(node.slice, ast.Constant)
-    return ast.unparse(node) if number or sizes or _is_plain(node) else None
+    sizes = isinstance(node, ast.Subscript) and is_path(node.value) and isinstance(node.slice, ast.Constant)
+    return ast.unparse(node) if number or sizes or is_path(node) else None
 
 
 def _dimension(parts: list[ast.expr], index: int, scope: Scope) -> int | None:
@@ -134,10 +135,3 @@ def _has_symbol(part: ast.Slice, scope: Scope) -> bool:
     """Whether a bound of a slice is a number that may be read from a tensor, or is computed of one."""
     bounds = [bound for bound in (part.lower, part.upper) if bound is not None]
     return any(not scope.value(bound).is_(Kind.STATIC, Kind.SIZE, Kind.NONE) for bound in bounds)
-
-
-def _is_plain(node: ast.expr) -> bool:
-    """Whether an expression is a name, or an attribute of one."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)

@@ -23,6 +23,7 @@ from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_literal, is_path
 
 _LARGEST_HALF = 65504
 
@@ -52,7 +53,7 @@ class FilledSlices:
             yield Obstacle(f"elements of `{shown}` may share memory: they cannot be written at once")
         if value.origin and value.leaves and value.dtype == "float":
             yield Obstacle(f"`{shown}` may require a gradient, and a write into it is another error then")
-        needed = sum(_takes_dimension(part) for part in self.parts)
+        needed = _dimensions(self.parts)
         if value.rank is None:
             reason = f"`{shown}` is not proved to have {needed} dimensions, and else raises with another text"
             yield Obstacle(reason, "enough-dimensions")
@@ -111,7 +112,7 @@ class FilledSlices:
         filled = f"{tensor}{self._view(template, scope)}"
         mask = " & ".join(tests)
         if self._rank_is_open(scope):
-            explicit = sum(_takes_dimension(part) for part in self.parts)
+            explicit = _dimensions(self.parts)
             mask = f"({mask})[(...,) + (None,) * ({tensor}.dim() - {explicit})]"
         return "\n".join([*lines, f"{filled}.masked_fill_({mask}, {template.use(self.value)})"])
 
@@ -143,20 +144,22 @@ class FilledSlices:
         rest = self.parts[number + 1 :]
         known = sum(isinstance(part, ast.Slice) for part in rest)
         rank = scope.value(self.tensor).rank
-        if rank is None or any(_is_ellipsis(part) for part in self.parts[:number]):
+        if rank is None or any(is_literal(part, ...) for part in self.parts[:number]):
             return known
-        return known + rank - sum(_takes_dimension(part) for part in self.parts)
+        return known + rank - _dimensions(self.parts)
 
     def _rank_is_open(self, scope: Scope) -> bool:
-        return scope.value(self.tensor).rank is None and not any(_is_ellipsis(part) for part in self.parts)
+        return scope.value(self.tensor).rank is None and not any(is_literal(part, ...) for part in self.parts)
 
     def _view(self, template: Template, scope: Scope) -> str:
         """The index of the part of the tensor in which the places lie; nothing where that is the whole tensor."""
-        whole = all(_is_ellipsis(part) or self._is_open(part, scope) or ast.unparse(part) == ":" for part in self.parts)
+        whole = all(
+            is_literal(part, ...) or self._is_open(part, scope) or ast.unparse(part) == ":" for part in self.parts
+        )
         if whole:
             return ""
         shown = [
-            ":" if self._is_open(p, scope) else "..." if _is_ellipsis(p) else _code(p, template) for p in self.parts
+            ":" if self._is_open(p, scope) else "..." if is_literal(p, ...) else _code(p, template) for p in self.parts
         ]
         while shown[-1] == ":" and len(shown) > 1:
             shown.pop()
@@ -174,15 +177,15 @@ def filled_slices(node: ast.expr, scope: Scope) -> FilledSlices | None:
         return None
     statement = scope.parents.get(item)
     parts = tuple(item.slice.elts) if isinstance(item.slice, ast.Tuple) else (item.slice,)
-    if not isinstance(statement, ast.Assign) or statement.targets != [item] or not _is_name(item.value):
+    if not isinstance(statement, ast.Assign) or statement.targets != [item] or not is_path(item.value):
         return None
     value, number = scope.value(item.value), scope.value(statement.value)
     if not value.is_tensor or not (number.is_(Kind.STATIC, Kind.SIZE) and number.dtype in ("bool", "int", "float")):
         return None
-    if not all(_is_plain(part, scope) for part in parts) or sum(map(_is_ellipsis, parts)) > 1:
+    if not all(_is_plain(part, scope) for part in parts) or sum(is_literal(part, ...) for part in parts) > 1:
         return None
     found = FilledSlices(statement, item.value, parts, statement.value)
-    ellipsis = next((n for n, part in enumerate(parts) if _is_ellipsis(part)), None)
+    ellipsis = next((n for n, part in enumerate(parts) if is_literal(part, ...)), None)
     if ellipsis is not None and value.rank is None and any(isinstance(p, ast.Slice) for p in parts[:ellipsis]):
         return None  # how many dimensions stand behind it is not known
     if not all(_may_bound(bound, scope) for bound in found.bounds(scope)) or needs_no_number([item], scope):
@@ -212,17 +215,12 @@ def _fits(number: Value, tensor: Value) -> bool:
 
 def _axis(number: int, parts: Sequence[ast.expr]) -> int:
     """The dimension of the tensor that a part stands for; counted from the end behind an ellipsis."""
-    if any(_is_ellipsis(part) for part in parts[:number]):
-        return -sum(_takes_dimension(part) for part in parts[number:])
-    return sum(_takes_dimension(part) for part in parts[:number])
+    return -_dimensions(parts[number:]) if any(is_literal(part, ...) for part in parts[:number]) else number
 
 
-def _takes_dimension(part: ast.expr) -> bool:
-    return not _is_ellipsis(part)
-
-
-def _is_ellipsis(part: ast.expr) -> bool:
-    return isinstance(part, ast.Constant) and part.value is Ellipsis
+def _dimensions(parts: Sequence[ast.expr]) -> int:
+    """How many dimensions the parts of an index stand for, beside an ellipsis."""
+    return sum(not is_literal(part, ...) for part in parts)
 
 
 def _is_plain(part: ast.expr, scope: Scope) -> bool:
@@ -230,21 +228,15 @@ def _is_plain(part: ast.expr, scope: Scope) -> bool:
     if isinstance(part, ast.Slice):
         return part.step is None
     value = scope.value(part)
-    return _is_ellipsis(part) or (value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int")
+    return is_literal(part, ...) or (value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int")
 
 
 def _is_fixed(bound: ast.expr, scope: Scope) -> bool:
     return scope.value(bound).is_(Kind.STATIC, Kind.SIZE)
 
 
-def _is_name(node: ast.expr) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
-
-
 def _code(part: ast.expr, template: Template) -> str:
-    if _is_ellipsis(part):
+    if is_literal(part, ...):
         return "..."
     if not isinstance(part, ast.Slice):
         return template.use(part)

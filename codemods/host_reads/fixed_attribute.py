@@ -61,6 +61,7 @@ from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import decides, read_of
 from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import last_name
 from compilefix.source.tree import names_in
 
 _WRITES = re.compile(r"[a-z]_$")
@@ -357,7 +358,7 @@ def _changes(function: Function, name: str, made: ast.stmt, kind: Kind, *, other
     written += [n.value for n in function.of(ast.Subscript) if not isinstance(n.ctx, ast.Load)]
     written += [n.target for n in function.of(ast.AugAssign)]
     for call in function.of(ast.Call):
-        called: str = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        called = last_name(call.func)
         if (_WRITES if kind is Kind.TENSOR else _ARRAY_WRITES).search(called):
             written += [*([call.func.value] if isinstance(call.func, ast.Attribute) else []), *call.args[:1]]
         written += [k.value for k in call.keywords if k.arg == "out"]

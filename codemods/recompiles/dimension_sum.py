@@ -12,6 +12,7 @@ from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_whole
 from compilefix.source.tree import elements_of
 
 
@@ -83,11 +84,7 @@ def dimension_of(index: ast.expr, counter: str) -> int | None:
     """The dimension that `x[t]`, `x[:, t]` or `x[:, t, :]` counts through."""
     parts = elements_of(index)
     counted = [i for i, part in enumerate(parts) if isinstance(part, ast.Name) and part.id == counter]
-    whole = all(
-        isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None
-        for i, part in enumerate(parts)
-        if i not in counted
-    )
+    whole = all(is_whole(part) for i, part in enumerate(parts) if i not in counted)
     return counted[0] if len(counted) == 1 and whole else None
 
 

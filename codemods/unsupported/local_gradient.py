@@ -18,6 +18,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_literal
 from compilefix.source.tree import names_in, stored_in
 
 _PARAMETERS = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused")
@@ -105,7 +106,7 @@ def _asked(call: ast.Call, scope: Scope) -> Asked | str:
     if not isinstance(tensor, ast.Name) or not isinstance(summed or output, ast.Name):
         return "`grad` is not given two plain names: what to differentiate, and by what"
     weight = given.get("grad_outputs")
-    weight = None if weight is None or _is_none(weight) else _only(weight)
+    weight = None if weight is None or is_literal(weight, None) else _only(weight)
     named = summed or output
     assert isinstance(named, ast.Name)
     if weight is not None and (summed is not None or not _is_tensor(weight, scope)):
@@ -359,7 +360,7 @@ def _taken(call: ast.Call, asked: Asked, taken: Sequence[str], scope: Scope) -> 
     template = Template()
     weight = template.use(asked.weight) if asked.weight is not None else f"torch.ones_like({asked.output.id})"
     kept = asked.kept
-    if kept is None or _is_none(kept) or (isinstance(kept, ast.Constant) and kept.value is False):
+    if kept is None or is_literal(kept, None) or is_literal(kept, False):
         context = "torch.no_grad()"
     elif isinstance(kept, ast.Constant):
         context = "torch.enable_grad()"
@@ -373,10 +374,6 @@ def _taken(call: ast.Call, asked: Asked, taken: Sequence[str], scope: Scope) -> 
 def _is_tensor(node: ast.expr, scope: Scope) -> bool:
     value = scope.value(node)
     return value.is_tensor and value.certain
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_set(node: ast.expr | None) -> bool:

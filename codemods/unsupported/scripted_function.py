@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import last_name
 from compilefix.source.tree import names_in
 
 _PLAIN = frozenset({"int", "float", "bool", "str"})
@@ -109,8 +110,7 @@ def _asks_values(function: ast.FunctionDef) -> ast.AST | None:
             names = names_in(node.test)
             if names - plain:
                 return node.test
-        called = node.func if isinstance(node, ast.Call) else None
-        if getattr(called, "attr", getattr(called, "id", None)) in _READS:
+        if isinstance(node, ast.Call) and last_name(node.func) in _READS:
             return node
     return None
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import last_name
 
 _FILLS = frozenset({"append", "extend", "insert", "update", "setdefault", "pop", "popitem", "remove", "clear", "sort"})
 _MANY_MODULES = 20
@@ -80,7 +81,7 @@ def _owners(node: ast.AST, function: Function, scope: Scope) -> Iterator[ast.exp
         if node.arg == "out":
             yield node.value
     elif isinstance(node, ast.Call):
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        called = last_name(node.func)
         in_place = called.endswith("_") and not called.startswith("_")
         if isinstance(node.func, ast.Attribute) and (in_place or called in _FILLS):
             yield node.func.value

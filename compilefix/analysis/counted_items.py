@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from compilefix.source.definitions import Function
 from compilefix.source.module import Module
+from compilefix.source.syntax import last_name
 
 _SIZES = frozenset(
     {"view", "reshape", "expand", "repeat", "zeros", "ones", "empty", "rand", "randn", "arange", "range"}
@@ -44,7 +45,7 @@ def _counted(function: Function) -> Iterator[str]:
 
 def _sizes(function: Function) -> Iterator[ast.expr]:
     for node in function.of(ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        name = last_name(node.func)
         given = node.args if name in _SIZES else node.args[:1] if name in _SIZES_FIRST else []
         for size in given:
             yield from size.elts if isinstance(size, ast.Tuple | ast.List) else [size]

@@ -31,6 +31,7 @@ from compilefix.analysis.written_memory import PLAIN
 from compilefix.source.definitions import Function
 from compilefix.source.module import Module
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_literal
 
 
 @dataclass(frozen=True)
@@ -575,7 +576,7 @@ class Legality:
             elif isinstance(node, ast.Assign):
                 handed = [node.value] if any(isinstance(t, ast.Attribute | ast.Subscript) for t in node.targets) else []
             elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot):
-                handed = [] if _is_none(node.comparators[0]) else [node.left, *node.comparators]
+                handed = [] if is_literal(node.comparators[0], None) else [node.left, *node.comparators]
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _COLLECTS:
                 handed = node.args
             if any(may_share(_storage(facts.value(h)), outside) for h in handed):
@@ -634,10 +635,6 @@ def _storage(value: Value) -> frozenset[str]:
     """The memory that a value or something in it may share."""
     parts = [*(value.elements or ()), *([value.element] if value.element is not None else [])]
     return value.storage.union(*(_storage(p) for p in parts))
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 _OTHERS = frozenset({Kind.CONTAINER, Kind.CALLABLE, Kind.OBJECT, Kind.NDARRAY})
