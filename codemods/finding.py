@@ -111,6 +111,10 @@ class Finding:
     apart: bool = False
     minor: bool = False
 
+    def is_allowed(self, allowed: frozenset[str] | None) -> bool:
+        """Whether there is a fix that rests on nothing but what is allowed; None allows all."""
+        return self.fix is not None and (allowed is None or allowed.issuperset(self.fix.assumptions))
+
     @property
     def is_quiet(self) -> bool:
         """Whether it is shown behind the others, without a warning: it stands apart or is minor, and no run met it."""

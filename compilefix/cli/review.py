@@ -18,7 +18,6 @@ from compilefix.cli.wanted import Wanted
 from compilefix.codemods.finding import Finding, Span
 from compilefix.fixing import engine
 from compilefix.fixing.patchset import FileChange, PatchSet
-from compilefix.reporting.summary import is_allowed
 from compilefix.source.files import SourceError, SourceFile, parse
 from compilefix.source.silence import silenced
 
@@ -123,7 +122,7 @@ class _State:
         """The fixes that are allowed, can be made, and were not decided about."""
         by_path = {file.path.as_posix(): file for file in self.files.values()}
         found: list[tuple[Finding, SourceFile, SourceFile]] = []
-        for finding in self._open([f for f in findings if is_allowed(f, self.inputs.allowed)]):
+        for finding in self._open([f for f in findings if f.is_allowed(self.inputs.allowed)]):
             file = by_path[finding.path]
             after = engine.rewritten(file, [finding], self.inputs.config)
             if after is not None:

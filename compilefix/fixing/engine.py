@@ -156,7 +156,7 @@ def _made(
     pending = list(findings)
     renewed = False
     for _ in range(_MAX_PASSES):
-        possible, left = _split(pending, lambda f: _allowed(f, allowed) and _key(f) not in refused | without)
+        possible, left = _split(pending, lambda f: f.is_allowed(allowed) and _key(f) not in refused | without)
         open_ = [f for f in possible if break_inside(f, left.get(f.path, ())) is None]
         first = [f for f in open_ if f.fix is not None and not f.fix.last and f.path not in ended]
         if not first and applied and not renewed:
@@ -208,10 +208,6 @@ def _find(
 
 def _key(finding: Finding) -> str:
     return f"{finding.fingerprint}:{finding.span}"
-
-
-def _allowed(finding: Finding, allowed: frozenset[str] | None) -> bool:
-    return finding.fix is not None and (allowed is None or set(finding.fix.assumptions) <= allowed)
 
 
 def _split(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from compilefix.codemods.finding import Finding
 from compilefix.reporting.frames import frame, printable
 from compilefix.reporting.report import Entry, Report
-from compilefix.reporting.summary import RuleCount, Summary, count, is_allowed
+from compilefix.reporting.summary import RuleCount, Summary, count
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -38,7 +38,7 @@ def write_concise(report: Report, stream: TextIO) -> None:
     """Write each finding as one line, `path:line:column: CODE message`; `[*]` marks what `apply` would fix."""
     for entry, _ in _ordered(report):
         finding = entry.finding
-        mark = "[*] " if is_allowed(finding, report.allowed) else ""
+        mark = "[*] " if finding.is_allowed(report.allowed) else ""
         stream.write(f"{entry.place}: {finding.code} {mark}{printable(finding.message)}\n")
 
 
@@ -153,5 +153,5 @@ def _notes(finding: Finding, allowed: frozenset[str] | None) -> Iterator[tuple[s
     elif finding.fix.safe:
         yield "fix", "safe"
     else:
-        label = "fix" if is_allowed(finding, allowed) else "fix with"
+        label = "fix" if finding.is_allowed(allowed) else "fix with"
         yield label, f"assumption{'s' * (len(finding.fix.assumptions) > 1)} {', '.join(finding.fix.assumptions)}"

@@ -41,7 +41,7 @@ def summarize(findings: Sequence[Finding], allowed: frozenset[str] | None) -> Su
     for finding in findings:
         if finding.fix is None:
             declined += 1
-        elif is_allowed(finding, allowed):
+        elif finding.is_allowed(allowed):
             fixable += 1
         else:
             hidden += 1
@@ -53,15 +53,10 @@ def summarize(findings: Sequence[Finding], allowed: frozenset[str] | None) -> Su
 def statistics(findings: Sequence[Finding], allowed: frozenset[str] | None) -> tuple[RuleCount, ...]:
     """The findings by rule, the most frequent first."""
     counts = Counter(finding.code for finding in findings)
-    fixable = Counter(finding.code for finding in findings if is_allowed(finding, allowed))
+    fixable = Counter(finding.code for finding in findings if finding.is_allowed(allowed))
     names = {finding.code: finding.name for finding in findings}
     ordered = sorted(counts, key=lambda code: (-counts[code], code))
     return tuple(RuleCount(code, names[code], counts[code], fixable[code]) for code in ordered)
-
-
-def is_allowed(finding: Finding, allowed: frozenset[str] | None) -> bool:
-    """Whether the finding has a fix that rests on nothing but what is allowed."""
-    return finding.fix is not None and (allowed is None or set(finding.fix.assumptions) <= allowed)
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:

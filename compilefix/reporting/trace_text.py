@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from compilefix.reporting.frames import printable
-from compilefix.reporting.summary import count, is_allowed
+from compilefix.reporting.summary import count
 from compilefix.source.files import display_path
 from compilefix.tracing.match import Match, Matched
 from compilefix.tracing.model import Place, TracedBreak, TracedRecompile
@@ -58,7 +58,7 @@ def _remedy(found: Match, allowed: frozenset[str] | None) -> str:
         return f"no rule: {found.declined}"
     if finding.fix is None:
         return f"{finding.code}, no fix: {found.declined}"
-    if is_allowed(finding, allowed):
+    if finding.is_allowed(allowed):
         return f"{finding.code} fixes it"
     missing = sorted(set(finding.fix.assumptions) - (allowed or frozenset()))
     return f"{finding.code} fixes it with --assume {','.join(missing)}"
@@ -78,7 +78,7 @@ def _closing(matched: Matched, allowed: frozenset[str] | None) -> Iterator[str]:
         yield "No graph break, no recompile."
         return
     found = {f.fingerprint: f for m in (*matched.breaks, *matched.recompiles) if (f := m.finding) is not None}
-    usable = [f for f in found.values() if is_allowed(f, allowed)]
+    usable = [f for f in found.values() if f.is_allowed(allowed)]
     more = sum(f.fix is not None for f in found.values()) - len(usable)
     yield f"{count(len(usable), 'fix', 'fixes')} with `compilefix apply`, {more} more with assumptions."
 
