@@ -1,8 +1,9 @@
-"""Attributes that an object has from its `__init__` on, as far as its file shows."""
+"""What the methods of a class give the attributes of the object, as far as its file shows."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from compilefix.source.definitions import Function
 
@@ -18,6 +19,15 @@ def only_init_sets(node: ast.Attribute, function: Function) -> bool:
 def never_set_later(name: str, function: Function) -> bool:
     """Whether no function of the file but `__init__` gives an attribute of this name a value, on any object."""
     return _setters(name, function) <= {"__init__"}
+
+
+def assigned(method: ast.AST, attribute: str) -> Iterator[ast.expr]:
+    """What a method gives an attribute of `self`."""
+    for node in ast.walk(method):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            own = (t for t in targets if isinstance(t, ast.Attribute) and t.attr == attribute)
+            yield from (node.value for t in own if isinstance(t.value, ast.Name) and t.value.id == "self")
 
 
 def _setters(name: str, function: Function) -> set[str]:

@@ -10,7 +10,8 @@ and `std` on 2.11 too. With weights the result is wrong on 2.11 (H200 and CPU).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.selected_anyway import selected_where_needed
@@ -118,10 +119,7 @@ def attended_later(node: ast.expr, scope: Scope) -> str | None:
     calls = scope.among(ast.Call)
     names = [(scope.callee(call) or "").rpartition(".")[2] for call in calls]
     if not _ATTENTION.isdisjoint(names) or not _SOFTMAX.isdisjoint(names):
-        made = made_of(node, scope)
-
-        def is_made(part: ast.AST) -> bool:
-            return any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in ast.walk(part))
+        is_made = partial(stands_in, node, made_of(node, scope))
 
         for call, name in zip(calls, names, strict=True):
             if name in _ATTENTION and is_made(call):
@@ -144,10 +142,7 @@ def ordered_later(node: ast.expr, scope: Scope) -> str | None:
     calls = [c for c in scope.among(ast.Call) if (scope.callee(c) or "").rpartition(".")[2] in _ORDERS]
     if not calls:
         return None
-    made = made_of(node, scope)
-
-    def is_made(part: ast.AST) -> bool:
-        return any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in ast.walk(part))
+    is_made = partial(stands_in, node, made_of(node, scope))
 
     behind = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple)
     last = behind or any(n.attr in _TURNS and is_made(n.value) for n in scope.function.of(ast.Attribute))
@@ -163,6 +158,11 @@ def ordered_later(node: ast.expr, scope: Scope) -> str | None:
         if last or not (by_default or (const is not None and const.value == -1)):
             return f"line {call.lineno}: sorted along a size that is a symbol, it may come out wrong on a GPU"
     return None
+
+
+def stands_in(node: ast.expr | None, made: Collection[str], part: ast.AST) -> bool:
+    """Whether a result, or one of the names that may hold what is made of it, stands in a part of the code."""
+    return any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in ast.walk(part))
 
 
 def made_of(node: ast.expr | None, scope: Scope, names: Iterable[str] = ()) -> set[str]:
@@ -184,8 +184,7 @@ def made_of(node: ast.expr | None, scope: Scope, names: Iterable[str] = ()) -> s
     while found:
         found = False
         for value, target in sources:
-            parts = list(ast.walk(value)) if value is not None else []
-            if not any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in parts):
+            if value is None or not stands_in(node, made, value):
                 continue
             names = names_in(target)
             found = found or (again and not names <= made)

@@ -62,7 +62,7 @@ def _alike(node: ast.expr) -> Iterator[str]:
         yield ast.unparse(node)
 
 
-def _is_detached(source: ast.expr) -> bool:
+def is_detached(source: ast.expr) -> bool:
     """Whether the code itself detaches what it reads: `loss.detach().item()`."""
     return isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "detach"
 
@@ -84,7 +84,7 @@ def stands_for(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
         template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor", "branches-total")])
     # An item of an argument may require a gradient, of which the analysis knows nothing.
     given = any(token.startswith("param:") for token in value.storage)
-    if value.dtype not in ("int", "bool") and (value.leaves or given) and not _is_detached(source):
+    if value.dtype not in ("int", "bool") and (value.leaves or given) and not is_detached(source):
         code += ".detach()"
         if cast == "implicit":
             reason = f"`{snippet(source)}` raises TypeError there where it requires a gradient, and is detached now"

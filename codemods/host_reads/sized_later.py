@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 
 from compilefix.analysis.summaries import filled
-from compilefix.codemods.dynamic_shapes.captured_sizes import made_of
+from compilefix.codemods.dynamic_shapes.captured_sizes import made_of, stands_in
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
@@ -30,10 +31,7 @@ def fails_later(node: ast.expr, scope: Scope) -> str | None:
 def _fails(
     node: ast.expr | None, names: frozenset[str], scope: Scope, depth: int, seen: set[tuple[Function, str]]
 ) -> str | None:
-    made = made_of(node, scope, names)
-
-    def is_made(part: ast.AST) -> bool:
-        return any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in ast.walk(part))
+    is_made = partial(stands_in, node, made_of(node, scope, names))
 
     for call in scope.among(ast.Call):
         if is_made(call) and _asks_for_sizes(call, scope):

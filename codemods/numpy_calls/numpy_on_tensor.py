@@ -43,6 +43,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.data_dependent_shape import is_compared
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.host_reads.number_rewrite import is_detached
 from compilefix.codemods.numpy_calls.array_values import (
     GIVES_NO_TENSOR,
     KEEPS_INTEGERS,
@@ -246,7 +247,7 @@ class NumpyOnTensor(Rule):
             template.refuse([Obstacle(reason, "enough-dimensions")])
         if not scope.value(source).certain or not scope.value(source).is_tensor:
             template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor")])
-        code = template.use(source, operand=True) + ("" if _detached(source) else ".detach()")
+        code = template.use(source, operand=True) + ("" if is_detached(source) else ".detach()")
         for short in chain:
             code = f"{torch_name(scope)}.{short}({code})"
         if template.broken is not None:
@@ -328,10 +329,6 @@ def _on_cpu(node: ast.expr, scope: Scope) -> ast.expr | None:
             return None
         node = node.func.value
     return node if copied else None
-
-
-def _detached(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "detach"
 
 
 def _taken(source: ast.expr, read: ast.expr, scope: Scope) -> Iterator[Obstacle]:

@@ -52,6 +52,7 @@ from compilefix.codemods.finding import Finding
 from compilefix.codemods.host_effects.deferral import where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.host_effects.stored import deferred_store
+from compilefix.codemods.kept_attributes import assigned
 from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.definitions import Class
@@ -193,17 +194,6 @@ def _made_an_integer(cls: Class, attribute: str, scope: Scope) -> bool:
             if values:
                 return all(isinstance(v, ast.Constant) and type(v.value) is int for v in values)
     return _is_class_constant(cls, attribute)
-
-
-def assigned(node: ast.AST, attribute: str) -> Iterator[ast.expr]:
-    """What a method gives an attribute of `self`."""
-    for part in ast.walk(node):
-        if not isinstance(part, ast.Assign | ast.AnnAssign) or part.value is None:
-            continue
-        for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
-            own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
-            if own and isinstance(target, ast.Attribute) and target.attr == attribute:
-                yield part.value
 
 
 def _is_class_integer(target: ast.Attribute, scope: Scope) -> bool:

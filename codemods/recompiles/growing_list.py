@@ -32,6 +32,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding
+from compilefix.codemods.kept_attributes import assigned
 from compilefix.codemods.recompiles.sizes import is_likely_compiled
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.definitions import Class, Function
@@ -118,7 +119,7 @@ def _is_own_container(target: ast.Attribute, scope: Scope) -> bool:
     for owner in project.ancestors(function.cls):
         if not isinstance(owner, Class) or "__init__" not in owner.methods:
             continue
-        values = list(_assigned(owner.methods["__init__"].node, target.attr))
+        values = list(assigned(owner.methods["__init__"].node, target.attr))
         if values:
             return all(_is_plain_container(v) for v in values)
     return False
@@ -137,16 +138,6 @@ def _is_global_container(target: ast.Name, scope: Scope) -> bool:
             return False
         function = function.parent
     return True
-
-
-def _assigned(node: ast.AST, attribute: str) -> Iterator[ast.expr]:
-    for part in ast.walk(node):
-        if not isinstance(part, ast.Assign | ast.AnnAssign) or part.value is None:
-            continue
-        for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
-            own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
-            if own and isinstance(target, ast.Attribute) and target.attr == attribute:
-                yield part.value
 
 
 def _is_plain_container(node: ast.expr) -> bool:

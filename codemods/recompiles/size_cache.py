@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.finding import Edit
+from compilefix.codemods.kept_attributes import assigned
 from compilefix.codemods.names import free_name
-from compilefix.codemods.recompiles.counter_attribute import assigned
 from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.effects import asks_for_in_place
+from compilefix.analysis.effects import asks_for_in_place, is_exception
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.known_calls import (
@@ -104,7 +103,7 @@ class CallWrites(ABC):
             return Writes(into, memory_of_all(operands))
         out = [facts.value(k.value) for k in node.keywords if k.arg == "out"]
         out += args[2:] if array_result_given(name) else []
-        if makes_module(name) or _is_exception(name) or (name and only_reads(name)):
+        if makes_module(name) or is_exception(name) or (name and only_reads(name)):
             key = [facts.value(k.value) for k in node.keywords if k.arg == "key"]
             if name and (key or any(v.ref is not None and v.may_be(Kind.OBJECT) for v in operands)):
                 return Writes(memory_of_all(out)) | self._read_objects(operands, bool(key))
@@ -180,7 +179,7 @@ class CallWrites(ABC):
         does = Writes(keeps=memory_of_all(operands))
         bases = [b for b in self.project.ancestors(cls) if isinstance(b, str)]
         if self.project.method(cls, "__new__") is not None or not all(
-            b.startswith(_HARMLESS_BASES) or _is_exception(b) for b in bases
+            b.startswith(_HARMLESS_BASES) or is_exception(b) for b in bases
         ):
             return does | unknown_call(operands)
         for name in ("__init__", "__post_init__"):
@@ -254,8 +253,3 @@ class CallWrites(ABC):
                 if owner is not None and token != LEAKED:
                     memory |= memory_of(owner) if not of_self else NOTHING
         return Writes(frozenset(into), frozenset(keeps) - {LEAKED, ANY_OUTSIDE})
-
-
-def _is_exception(name: str) -> bool:
-    found = getattr(builtins, name, None)
-    return isinstance(found, type) and issubclass(found, BaseException)

@@ -335,7 +335,7 @@ class EffectAnalysis:
         if name.startswith(("random.", "secrets.")):
             return Effects(random=f"`{text}`")
         made = self.inference.project.resolve(name)
-        if _is_exception(name) or (isinstance(made, Class) and self._plain_exception(made)):
+        if is_exception(name) or (isinstance(made, Class) and self._plain_exception(made)):
             return PURE
         if isinstance(made, Class):
             return Effects(unknown=f"making a `{text}` is not known to be without effect")
@@ -399,7 +399,7 @@ class EffectAnalysis:
         ancestors = self.inference.project.ancestors(cls)
         own = {"__init__", "__new__", "__init_subclass__"}
         return all(
-            not own & set(base.methods) if isinstance(base, Class) else _is_exception(base) for base in ancestors
+            not own & set(base.methods) if isinstance(base, Class) else is_exception(base) for base in ancestors
         ) and any(isinstance(base, str) for base in ancestors)
 
     def _fits(self, node: ast.Call, dtype: str, facts: FunctionFacts) -> bool:
@@ -475,7 +475,8 @@ def _holds_numbers(node: ast.Call) -> bool:
     return isinstance(listed, ast.List | ast.Tuple) and all(isinstance(e, ast.Constant) for e in listed.elts)
 
 
-def _is_exception(name: str) -> bool:
+def is_exception(name: str) -> bool:
+    """Whether a class of exceptions is built into Python under a name."""
     found = getattr(builtins, name, None)
     return isinstance(found, type) and issubclass(found, BaseException)
 

@@ -26,6 +26,7 @@ from compilefix.source.errors import InputError, suggestion
 from compilefix.source.files import SourceError, SourceFile, display_path, read
 from compilefix.source.git import changed_since
 from compilefix.source.notebooks import parse_any
+from compilefix.source.places import import_path
 from compilefix.source.selection import RuleSelection, choose
 
 STDIN = Path("-")
@@ -185,17 +186,12 @@ def _check_roots(config: Config, files: Sequence[SourceFile], everything: bool) 
     for root in config.roots:
         module, _, qualname = root.partition(":")
         name, ending = qualname.partition(".")[0], "/" + module.replace(".", "/")
-        there = [file for file in files if _import_path(file).endswith(ending)]
+        there = [file for file in files if import_path(file).endswith(ending)]
         sure = everything or any(file.module == module for file in there)
         if there and sure and name and not any(re.search(rf"\b{re.escape(name)}\b", file.text) for file in there):
             raise InputError(f"{config.place('roots')}: 'roots': {display_path(there[0].path)} has no {name}")
         if everything and not there:
             print(f"{config.place('roots')}: 'roots': there is no module {module}", file=sys.stderr)
-
-
-def _import_path(file: SourceFile) -> str:
-    path = file.path.absolute()
-    return (path.parent if path.name == "__init__.py" else path.with_suffix("")).as_posix()
 
 
 def print_errors(errors: Sequence[SourceError]) -> None:

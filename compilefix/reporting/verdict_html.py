@@ -11,7 +11,7 @@ from compilefix.measuring.interval import Latency, Speedup
 from compilefix.measuring.verdict_model import Arm, Verdict
 from compilefix.reporting.latency_plot import latency_svg
 from compilefix.reporting.side_by_side import ChangedFile, side_by_side
-from compilefix.reporting.verdict_text import speedup_text
+from compilefix.reporting.verdict_text import mebibytes, seconds, speedup_text
 from compilefix.reporting.verified import Verified, overall
 from compilefix.source.errors import InputError
 
@@ -73,13 +73,13 @@ def _numbers(verdict: Verdict) -> list[tuple[str, list[str], str]]:
         ("graphs per call", [_count(arm, arm.graphs_per_call) for arm in arms], ""),
         ("recompiles", [_count(arm, sum(event.count for event in arm.recompiles)) for arm in arms], ""),
         ("functions left to Python", [_count(arm, len(arm.skipped_frames)) for arm in arms], ""),
-        ("compile time", [_seconds(arm.compile_s) for arm in arms], ""),
-        ("first call", [_seconds(arm.first_call_s) for arm in arms], ""),
+        ("compile time", [seconds(arm.compile_s) for arm in arms], ""),
+        ("first call", [seconds(arm.first_call_s) for arm in arms], ""),
         ("inference, median", [_ms(arm.latency_ms) for arm in arms], _ratio(speedup.inference)),
         ("training step, median", [_ms(arm.training_latency_ms) for arm in arms], _ratio(speedup.training)),
         ("launches per call", [_plain(arm.launches_per_call) for arm in arms], ""),
         ("launches per training step", [_plain(arm.training_launches_per_call) for arm in arms], ""),
-        ("peak memory", [_mebibytes(arm.peak_memory_bytes) for arm in arms], ""),
+        ("peak memory", [mebibytes(arm.peak_memory_bytes) for arm in arms], ""),
     ]
     return [row for row in rows if any(cell != "-" for cell in row[1])]
 
@@ -92,16 +92,8 @@ def _plain(value: int | None) -> str:
     return "-" if value is None else str(value)
 
 
-def _seconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f} s"
-
-
 def _ms(value: Latency | None) -> str:
     return "-" if value is None else f"{value.median:.3g} ms"
-
-
-def _mebibytes(value: int | None) -> str:
-    return "-" if value is None else f"{value / 2**20:.1f} MiB"
 
 
 def _ratio(value: Speedup | None) -> str:

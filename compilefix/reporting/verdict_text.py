@@ -159,11 +159,11 @@ def _numbers(verdict: Verdict, plain: bool) -> Table:
         ("graphs per call", lambda arm: str(arm.graphs_per_call)),
         ("recompiles", lambda arm: str(sum(event.count for event in arm.recompiles))),
         ("functions left to Python", lambda arm: str(len(arm.skipped_frames))),
-        ("compile time", lambda arm: _seconds(arm.compile_s)),
+        ("compile time", lambda arm: seconds(arm.compile_s)),
     )
     for label, value in compiled:
         table.add_row(label, "-", *(value(arm) if arm.error is None else "-" for arm in arms[1:]), "")
-    table.add_row("first call", *(_seconds(arm.first_call_s) for arm in arms), "")
+    table.add_row("first call", *(seconds(arm.first_call_s) for arm in arms), "")
     inference, training = verdict.speedup.inference, verdict.speedup.training
     if any(arm.latency_ms for arm in arms):
         table.add_row("inference, median (p05 to p95)", *(_ms(arm.latency_ms) for arm in arms), speedup_text(inference))
@@ -174,7 +174,7 @@ def _numbers(verdict: Verdict, plain: bool) -> Table:
         if any(count(arm) for arm in arms):
             table.add_row(label, *(str(count(arm) or "-") for arm in arms), "")
     if any(arm.peak_memory_bytes for arm in arms):
-        table.add_row("peak memory", *(_bytes(arm.peak_memory_bytes) for arm in arms), "")
+        table.add_row("peak memory", *(mebibytes(arm.peak_memory_bytes) for arm in arms), "")
     for name, arm in (("eager", arms[0]), ("before", arms[1]), ("after", arms[2])):
         if arm.error is not None:
             table.caption = f"{table.caption or ''}{name}: {escape(arm.error)}\n"
@@ -239,7 +239,8 @@ def _fixes(verdict: Verdict, plain: bool) -> Table:
     return table
 
 
-def _seconds(value: float | None) -> str:
+def seconds(value: float | None) -> str:
+    """A duration; a dash for none."""
     return "-" if value is None else f"{value:.2f} s"
 
 
@@ -247,5 +248,6 @@ def _ms(value: Latency | None) -> str:
     return "-" if value is None else f"{value.median:.3g} ms ({value.p05:.3g} to {value.p95:.3g})"
 
 
-def _bytes(value: int | None) -> str:
+def mebibytes(value: int | None) -> str:
+    """An amount of memory; a dash for none."""
     return "-" if value is None else f"{value / 2**20:.1f} MiB"

@@ -34,7 +34,7 @@ class Places:
 
     def __init__(self, files: Mapping[str, SourceFile]) -> None:
         self._files = files
-        self._paths = {_place(file): name for name, file in files.items()}
+        self._paths = {import_path(file): name for name, file in files.items()}
         holding = {file.path.absolute().parent for file in files.values()}
         self._folders = {folder.as_posix() for inner in holding for folder in (inner, *inner.parents)}
         self._parts = {PurePath(place).name for place in (*self._paths, *self._folders)}
@@ -52,7 +52,7 @@ class Places:
         known = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in self._files), 0)
         name = ".".join(parts[:known])
         if known and name not in self._several:
-            folder = _place(self._files[name])
+            folder = import_path(self._files[name])
             if known == len(parts) or f"{folder}/{parts[known]}" not in self._folders:
                 return dotted
             return self._below(folder, parts[known:]) or dotted
@@ -91,7 +91,7 @@ class Places:
         return None
 
 
-def _place(file: SourceFile) -> str:
-    """The path of a module without its suffix: that of a package is its folder."""
+def import_path(file: SourceFile) -> str:
+    """The path that an import of the file spells: without the suffix, and that of the folder for a package."""
     path = file.path.absolute()
     return (path.parent if path.name == "__init__.py" else path.with_suffix("")).as_posix()
