@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from compilefix.analysis.compile_sites import mentions_compile
-from compilefix.codemods.finding import Edit, Finding, Fix, Span
-from compilefix.codemods.rule import Rule, Scope, span_of
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.view import View
 from compilefix.source.files import SourceFile
 from compilefix.source.module import Module
 from compilefix.source.project import Project
@@ -34,7 +35,7 @@ class CompileCall:
         return next((k.value for k in self.node.keywords if k.arg == name), None)
 
 
-class ModuleView:
+class ModuleView(View):
     """A module as a rule about compile calls sees it."""
 
     def __init__(self, module: Module, project: Project) -> None:
@@ -46,6 +47,11 @@ class ModuleView:
     def file(self) -> SourceFile:
         """The file of the module."""
         return self.module.file
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The lines of that file."""
+        return self.module.lines
 
     @cached_property
     def nodes(self) -> Sequence[ast.AST]:
@@ -74,18 +80,6 @@ class ModuleView:
         folders = {"test", "tests", "testing", "benchmark", "benchmarks"}
         named = path.name.startswith(("test_", "conftest", "bench_", "benchmark"))
         return named or bool(folders & set(path.parts[:-1]))
-
-    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The nodes around a node, from the inside out."""
-        while node in self.parents:
-            node = self.parents[node]
-            yield node
-
-    def statement(self, node: ast.AST) -> ast.stmt:
-        """The statement that a node stands in."""
-        while not isinstance(node, ast.stmt):
-            node = self.parents[node]
-        return node
 
     def holder(self, node: ast.AST) -> Holder:
         """The function, lambda or module in whose own code a node runs. A decorator runs outside its function."""
@@ -124,19 +118,6 @@ class ModuleView:
     def is_value(self, node: ast.expr, names: Collection[str]) -> bool:
         """Whether an expression is a call of one of these dotted names."""
         return isinstance(node, ast.Call) and self.module.qualified(node.func) in names
-
-    def span(self, node: ast.AST) -> Span:
-        """Where a node stands, in code points."""
-        return span_of(node, self.module.lines)
-
-    def edit(self, node: ast.AST, template: str, **parts: ast.AST) -> Edit:
-        """Replace a node by a template whose placeholders stand for nodes of the original."""
-        return Edit(
-            self.span(node),
-            template,
-            tuple((name, self.span(part)) for name, part in parts.items()),
-            isinstance(node, ast.stmt),
-        )
 
 
 class ModuleRule(Rule):

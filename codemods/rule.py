@@ -18,11 +18,12 @@ from compilefix.analysis.live_code import effects_at_the_boundary, live_nodes
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.values import Value
 from compilefix.codemods.assumptions import ASSUMPTIONS
-from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span
+from compilefix.codemods.finding import Effect, Finding, Fix, Span
 from compilefix.codemods.number_methods import number_promised
 from compilefix.codemods.promised_numbers import promise_broken
 from compilefix.codemods.seldom import hardly_runs, is_set_up_by_callers
 from compilefix.codemods.versions import covers
+from compilefix.codemods.view import View
 from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
 from compilefix.source.definitions import Class, Function
 from compilefix.source.files import SourceFile
@@ -32,7 +33,7 @@ _Node = TypeVar("_Node", bound=ast.AST)
 _TORCH = re.compile(r"\btorch\b")
 
 
-class Scope:
+class Scope(View):
     """A compiled function as a rule sees it: its live nodes, their values, and the text.
 
     `logging` is what the user wants to become of prints and log lines, one of `LOGGING_STYLES`.
@@ -128,7 +129,8 @@ class Scope:
         return self.function.module.file
 
     @cached_property
-    def _lines(self) -> list[str]:
+    def lines(self) -> Sequence[str]:
+        """The lines of that file."""
         return self.function.module.lines
 
     @cached_property
@@ -157,7 +159,7 @@ class Scope:
 
     @cached_property
     def parents(self) -> Mapping[ast.AST, ast.AST]:
-        """The parent of each live node."""
+        """The parent of each live node, up to the function."""
         return parents((self.function.node, *self.nodes))
 
     def value(self, node: ast.AST) -> Value:
@@ -172,18 +174,6 @@ class Scope:
     def called(self) -> frozenset[str]:
         """The names of all that is called, in dead code too."""
         return frozenset(self.facts.refs.values())
-
-    def statement(self, node: ast.AST) -> ast.stmt:
-        """The statement that a node stands in."""
-        while not isinstance(node, ast.stmt):
-            node = self.parents[node]
-        return node
-
-    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The nodes around a node, from the inside out, up to the function."""
-        while node in self.parents:
-            node = self.parents[node]
-            yield node
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that a statement stands in."""
@@ -227,25 +217,6 @@ class Scope:
         own = self.function.module
         return own.top_level_imports.get(module) or own.guarded_imports.get(module)
 
-    def span(self, node: ast.AST) -> Span:
-        """Where a node stands, in code points."""
-        return span_of(node, self._lines)
-
-    def edit(self, node: ast.AST, template: str, **parts: ast.AST) -> Edit:
-        """Replace a node by a template whose placeholders stand for nodes of the original."""
-        return Edit(
-            self.span(node),
-            template,
-            tuple((name, self.span(part)) for name, part in parts.items()),
-            isinstance(node, ast.stmt),
-        )
-
-    def before(self, node: ast.stmt, template: str, **parts: ast.AST) -> Edit:
-        """Statements before one of the original; not before an `elif`, which is no statement by itself."""
-        start = self.span(node)
-        place = Span(start.line, start.column, start.line, start.column)
-        return Edit(place, template, tuple((name, self.span(part)) for name, part in parts.items()), True)
-
 
 def _shares_its_line(place: Span, lines: Sequence[str]) -> bool:
     """Whether other statements stand on the lines of one: `a = 1; b = 2`, `if c: a = 1`."""
@@ -257,22 +228,6 @@ def _called(node: ast.AST) -> str | None:
     """The last name of what a call calls."""
     function = node.func if isinstance(node, ast.Call) else None
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
-
-
-def span_of(node: ast.AST, lines: Sequence[str]) -> Span:
-    """Where a node of a module with these lines stands, in code points."""
-    line, end_line = node.lineno, node.end_lineno  # type: ignore[attr-defined]
-    return Span(
-        line,
-        _characters(lines[line - 1], node.col_offset),  # type: ignore[attr-defined]
-        end_line,
-        _characters(lines[end_line - 1], node.end_col_offset),  # type: ignore[attr-defined]
-    )
-
-
-def _characters(line: str, offset: int) -> int:
-    # ast counts UTF-8 bytes.
-    return offset if line.isascii() else len(line.encode()[:offset].decode(errors="ignore"))
 
 
 class Rule(ABC):

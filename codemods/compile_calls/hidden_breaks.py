@@ -30,7 +30,8 @@ from dataclasses import replace
 
 from compilefix.analysis.regions import reached_from
 from compilefix.codemods.finding import Finding
-from compilefix.codemods.rule import Rule, Scope, span_of
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.view import span_of
 from compilefix.source.module import Module
 
 

@@ -55,7 +55,8 @@ from dataclasses import dataclass, replace
 
 from compilefix.analysis.regions import reached_from
 from compilefix.codemods.finding import Finding
-from compilefix.codemods.rule import Rule, Scope, span_of
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.view import span_of
 from compilefix.source.definitions import Class, Function
 from compilefix.source.project import Project
 from compilefix.source.tree import names_in, walk

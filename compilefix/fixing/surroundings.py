@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
-from compilefix.codemods.rule import span_of
+from compilefix.codemods.view import span_of
 from compilefix.source.module import Module
 from compilefix.source.tree import children, names_in, walk
 
