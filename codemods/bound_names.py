@@ -12,6 +12,7 @@ from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import conjuncts
 from compilefix.source.tree import names_in, stored_in
 from compilefix.source.unbound import unbound_names
 
@@ -32,7 +33,7 @@ def unbound_before(name: str, statement: ast.stmt, scope: Scope) -> Iterator[Obs
     outside |= {n for s in function.of(ast.Nonlocal) for n in s.names}
     if name in given | outside:
         return
-    if not scope.names(name, stores=True) and name not in _imported(scope):
+    if not scope.names(name, stores=True) and name not in scope.function.imported:
         if _undefined(name, scope):
             yield Obstacle(f"nothing gives `{name}` a value")
         return
@@ -72,12 +73,6 @@ def unbound_where_skipped(parts: Iterable[ast.AST], at: ast.AST, scope: Scope) -
         if any(is_tensor_test(t, scope) or (asked is not None and asked in ast.unparse(t)) for t in tests):
             found = unbound_before(name, at if isinstance(at, ast.stmt) else scope.statement(at), scope)
             yield from (obstacle for obstacle in found if obstacle.assumption is None)
-
-
-def _imported(scope: Scope) -> set[str]:
-    """The names that imports within the function give values."""
-    imports: list[ast.Import | ast.ImportFrom] = [*scope.function.of(ast.Import), *scope.function.of(ast.ImportFrom)]
-    return {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
 
 
 def _undefined(name: str, scope: Scope) -> bool:
@@ -128,7 +123,7 @@ def _has_value(name: str, statement: ast.stmt, body: Sequence[ast.stmt], scope: 
     function = scope.function
     blocks: list[ast.With | ast.AsyncWith] = [*function.of(ast.With), *function.of(ast.AsyncWith)]
     quiet = {node for node in blocks if _catches(node, scope)}
-    asked = {part for test in function.of(ast.If) for part in _parts(test.test) if is_tensor_test(part, scope)}
+    asked = {part for test in function.of(ast.If) for part in conjuncts(test.test) if is_tensor_test(part, scope)}
     walk = _Walk(name, statement, quiet | asked, loops_turn)
     walk.block(body, bound=False, known=frozenset())
     return walk.found is not False
@@ -195,7 +190,7 @@ class _Walk:
         return bound or _stores(statement, self._name)
 
     def _if(self, statement: ast.If, bound: bool, known: _Names) -> bool | None:
-        parts = _parts(statement.test)
+        parts = conjuncts(statement.test)
         holds = frozenset(ast.unparse(part) for part in parts if part not in self._loose)
         fixed = len(holds) == len(parts)
         fails = frozenset({f"not {ast.unparse(statement.test)}"} if fixed else ())
@@ -242,11 +237,6 @@ def _joined(ends: Sequence[bool | None]) -> bool | None:
     """What holds where ways meet: those that end elsewhere do not count."""
     left = [end for end in ends if end is not None]
     return all(left) if left else None
-
-
-def _parts(test: ast.expr) -> Sequence[ast.expr]:
-    """What all hold where a test does."""
-    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
 def _stores(node: ast.AST, name: str) -> bool:

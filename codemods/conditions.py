@@ -14,6 +14,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.ruled_out import is_ruled_out
 from compilefix.codemods.selection import Template, read_of, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import conjuncts
 
 _WHOLE = ("torch.equal", "Tensor.equal", "torch.allclose", "Tensor.allclose")
 
@@ -166,9 +167,9 @@ def split_static(test: ast.expr, scope: Scope) -> tuple[list[ast.expr], list[ast
 
     A fixed conjunct that stands behind a tensor is evaluated before it after the rewrite: see `order_kept`.
     """
-    conjuncts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
-    fixed = [c for c in conjuncts if not is_tensor_test(c, scope)]
-    return fixed, [c for c in conjuncts if is_tensor_test(c, scope)]
+    parts = conjuncts(test)
+    fixed = [c for c in parts if not is_tensor_test(c, scope)]
+    return fixed, [c for c in parts if is_tensor_test(c, scope)]
 
 
 def order_kept(test: ast.expr, scope: Scope) -> Iterator[Obstacle]:

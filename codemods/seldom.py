@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from compilefix.source.definitions import Function
+from compilefix.source.syntax import unpacks
 from compilefix.source.tree import parents, walk
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def _stands_behind(test: str, node: ast.AST, scope: Scope) -> bool:
 
 def _given(name: str, call: ast.Call, scope: Scope) -> ast.expr | None:
     """What a call of the function gives a parameter, or its default; None where that is not seen."""
-    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+    if unpacks(call):
         return None
     own = scope.function.node.args
     bound = scope.function.cls is not None and scope.function.parent is None and not scope.function.is_static

@@ -15,6 +15,7 @@ from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import ATOMS, Template, where
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import unpacks
 
 _SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _METHODS = {"add_": ast.Add, "sub_": ast.Sub, "mul_": ast.Mult, "div_": ast.Div}
@@ -110,7 +111,7 @@ def _chain(call: ast.Call) -> _Write | None:
     calls: list[ast.Call] = []
     node: ast.expr = call
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
+        starred = unpacks(node)
         if node.func.attr not in _CHAINED or starred:
             return None
         calls.insert(0, node)

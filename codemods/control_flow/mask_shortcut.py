@@ -37,7 +37,7 @@ from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of
 from compilefix.source.snippets import snippet
-from compilefix.source.syntax import is_literal
+from compilefix.source.syntax import conjuncts, is_literal
 
 _NONZERO = ((1, ast.Eq), (0, ast.NotEq), (0, ast.Gt))
 _ZERO = ((0, ast.Eq), (1, ast.NotEq), (1, ast.Lt))
@@ -221,7 +221,7 @@ def _handed_on(mask: ast.expr) -> Obstacle:
 
 def _shown_all(test: ast.expr, scope: Scope) -> ast.expr | None:
     """The mask that is proved to hide nothing where a condition is true; fixed conditions may stand beside it."""
-    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    parts = conjuncts(test)
     tensors = [part for part in parts if is_tensor_test(part, scope)]
     return _whole(tensors[0], scope, full=True) if len(tensors) == 1 else None
 
@@ -234,7 +234,7 @@ def _hides(test: ast.expr, scope: Scope) -> ast.expr | None:
         if mask is not None and (part is not test or test is not named):
             # Where `fixed or padding.any()` is false, so is each of its parts.
             return mask if test is named or not _given_again(mask, test, scope) else None
-    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    parts = conjuncts(test)
     mask = _whole(parts[-1], scope, full=False)
     if mask is None or len(parts) > 2 or (test is not named and _given_again(mask, test, scope)):
         return None

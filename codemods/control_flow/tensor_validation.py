@@ -68,6 +68,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name, where
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import conjuncts
 
 LATE = Obstacle("what stands behind the check runs before the exception is raised", "exception-late")
 """What every exception that is raised at the boundary rests on."""
@@ -337,7 +338,7 @@ def _alternatives(test: ast.expr) -> Iterator[tuple[ast.expr, bool]]:
             yield from _alternatives(part)
     elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = test.operand
-        parts = inner.values if isinstance(inner, ast.BoolOp) and isinstance(inner.op, ast.And) else [inner]
+        parts = conjuncts(inner)
         for part in parts:
             yield part, True
     else:

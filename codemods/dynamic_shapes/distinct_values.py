@@ -8,7 +8,7 @@ runs of equal values (`torch.unique_consecutive`) needs no sorting.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
@@ -106,7 +106,7 @@ def number_edits(found: Number, template: Template, scope: Scope) -> list[Edit]:
     return [line, *raised_instead(dict.fromkeys(found.asked, f"({count})"), scope)]
 
 
-def length_of(node: ast.expr, scope: Scope) -> ast.expr | None:
+def length_of(node: ast.expr, scope: Scope, dims: Collection[str] = ("0", "-1")) -> ast.expr | None:
     """The expression that asks how many elements there are along the only dimension: `len(x)`, `x.shape[0]`, ..."""
     parent = scope.parents.get(node)
     if isinstance(parent, ast.Call):
@@ -117,8 +117,8 @@ def length_of(node: ast.expr, scope: Scope) -> ast.expr | None:
     if isinstance(around, ast.Call) and around.func is parent and not around.keywords:
         given = [ast.unparse(a) for a in around.args]
         numbered = parent.attr in ("numel", "nelement") and not given
-        return around if numbered or (parent.attr == "size" and given in (["0"], ["-1"])) else None
-    first = isinstance(around, ast.Subscript) and parent.attr == "shape" and ast.unparse(around.slice) in ("0", "-1")
+        return around if numbered or (parent.attr == "size" and len(given) == 1 and given[0] in dims) else None
+    first = isinstance(around, ast.Subscript) and parent.attr == "shape" and ast.unparse(around.slice) in dims
     return around if first and isinstance(around, ast.expr) else None
 
 

@@ -13,6 +13,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.counts import count_uses, names_of, raised_instead
 from compilefix.codemods.dynamic_shapes.definitions import parts_of, reads_of
+from compilefix.codemods.dynamic_shapes.distinct_values import length_of
 from compilefix.codemods.dynamic_shapes.losses import LOSSES
 from compilefix.codemods.dynamic_shapes.masks import is_mask
 from compilefix.codemods.dynamic_shapes.one_hot_writes import fill_code, in_the_way, one_hot_write
@@ -209,16 +210,5 @@ def _is_reduced(node: ast.expr, scope: Scope, depth: int) -> bool:
 
 
 def _asked(use: ast.Name, scope: Scope) -> ast.expr | None:
-    """The expression that asks how many places a list has."""
-    parent = scope.parents.get(use)
-    if isinstance(parent, ast.Call) and scope.callee(parent) == "len" and parent.args == [use]:
-        return parent
-    if not isinstance(parent, ast.Attribute):
-        return None
-    around = scope.parents.get(parent)
-    if isinstance(around, ast.Call) and around.func is parent and not around.keywords:
-        given = [ast.unparse(a) for a in around.args]
-        numbered = parent.attr in ("numel", "nelement") and not given
-        return around if numbered or (parent.attr == "size" and given == ["0"]) else None
-    first = isinstance(around, ast.Subscript) and parent.attr == "shape" and ast.unparse(around.slice) == "0"
-    return around if first and isinstance(around, ast.expr) else None
+    """The expression that asks how many places a list has; its last dimension may be that of the places' numbers."""
+    return length_of(use, scope, dims=("0",))

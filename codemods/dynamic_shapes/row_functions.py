@@ -20,6 +20,7 @@ from compilefix.codemods.dynamic_shapes.row_layers import row_layer
 from compilefix.codemods.dynamic_shapes.row_operations import along_last
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import unpacks
 from compilefix.source.tree import elements_of, names_in
 
 _DEPTH = 4
@@ -237,7 +238,7 @@ def _behind(position: object) -> bool:
 def _call(node: ast.Call, facts: FunctionFacts) -> str | None:
     name = facts.callee(node)
     unknown = f"`{snippet(node.func)}` is not known to treat each row by itself"
-    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+    if unpacks(node):
         return unknown
     if name in _ASKED or name in _CONTEXTS:
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
-from compilefix.source.syntax import is_whole
+from compilefix.source.syntax import is_literal, is_whole
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def spread_of(node: ast.expr, scope: Scope) -> Spread | None:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) and isinstance(node.ctx, ast.Load):
         first, *rest = node.slice.elts
         full = is_whole(first)
-        if rest and (full or _is(first, Ellipsis)) and all(_is(part, None) for part in rest):
+        if rest and (full or is_literal(first, Ellipsis)) and all(is_literal(part, None) for part in rest):
             return Spread(node.value, len(rest), any_rank=not full)
         return None
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.keywords:
@@ -41,7 +41,7 @@ def spread_of(node: ast.expr, scope: Scope) -> Spread | None:
     if ast.unparse(node.args[0]) != "-1":
         return None
     rest = node.args[1:]
-    if all(_is(part, 1) for part in rest):
+    if all(is_literal(part, 1) for part in rest):
         return Spread(node.func.value, len(rest))
     count = _ones(rest[0].value, scope) if len(rest) == 1 and isinstance(rest[0], ast.Starred) else None
     return None if count is None else Spread(node.func.value, count)
@@ -52,11 +52,7 @@ def _ones(node: ast.expr, scope: Scope) -> ast.expr | None:
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
         return None
     for ones, count in ((node.left, node.right), (node.right, node.left)):
-        if isinstance(ones, ast.List | ast.Tuple) and len(ones.elts) == 1 and _is(ones.elts[0], 1):
+        if isinstance(ones, ast.List | ast.Tuple) and len(ones.elts) == 1 and is_literal(ones.elts[0], 1):
             value = scope.value(count)
             return count if value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int" else None
     return None
-
-
-def _is(node: ast.expr, constant: object) -> bool:
-    return isinstance(node, ast.Constant) and node.value is constant

@@ -71,6 +71,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides, exact, torch_name
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import asks_for_none
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _MATH = {name: name for name in ("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan")}
@@ -298,7 +299,7 @@ def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) ->
     Python compares in double precision, and so must the tensor, unless every dtype holds what it is compared with.
     Whether it is None decides the same of a tensor.
     """
-    if _asks_for_none(parent):
+    if asks_for_none(parent):
         return
     statement = next((a for a in scope.ancestors(node) if isinstance(a, ast.stmt | ast.IfExp)), None)
     if (kept := kept_in_branch(chain_around(node, scope), scope)) is not None:
@@ -343,20 +344,9 @@ def _compared(parent: ast.Compare, other: ast.expr, scope: Scope, flow: Flow) ->
     return True
 
 
-def _asks_for_none(test: ast.AST | None) -> bool:
-    """Whether a comparison is `x is None` or `x is not None`."""
-    return (
-        isinstance(test, ast.Compare)
-        and len(test.ops) == 1
-        and isinstance(test.ops[0], ast.Is | ast.IsNot)
-        and isinstance(test.comparators[0], ast.Constant)
-        and test.comparators[0].value is None
-    )
-
-
 def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> None:
     if len(parent.ops) != 1 or isinstance(parent.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
-        if not _asks_for_none(parent):
+        if not asks_for_none(parent):
             line, sought = getattr(node, "lineno", 0), isinstance(parent.ops[-1], ast.In | ast.NotIn)
             takes = ", which takes no tensor" if sought and parent.left is node else ""
             flow.refuse(f"line {line}: the number is used as a Python number in `{snippet(parent)}`{takes}")

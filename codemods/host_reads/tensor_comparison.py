@@ -44,6 +44,7 @@ from compilefix.codemods.returned_truths import moved_break
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, decides
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import unpacks
 
 _ADVICE = {
     "equal": "compare with `(a == b).all()`, which stays a tensor, where the shapes are equal",
@@ -95,7 +96,7 @@ class TensorComparison(Rule):
 
 def _kept(node: ast.Call, scope: Scope) -> bool:
     """Whether an answer is returned, or given to a name whose uses take a tensor of one bool."""
-    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+    if unpacks(node):
         return False
     parent = scope.parents.get(node)
     if isinstance(parent, ast.Return):

@@ -155,7 +155,7 @@ def _obstacle(node: ast.Call, func: ast.expr, given: list[ast.expr], scope: Scop
     root = func
     while isinstance(root, ast.Attribute):
         root = root.value
-    if not isinstance(root, ast.Name) or root.id in scope.function.bound | _imported(scope):
+    if not isinstance(root, ast.Name) or root.id in scope.function.bound | scope.function.imported:
         return f"`{snippet(func)}` is not what the module itself imports or defines, and may be another at each call"
     if any(isinstance(one, ast.Starred) for one in given) or any(keyword.arg is None for keyword in node.keywords):
         return "some arguments are not written out"
@@ -178,12 +178,6 @@ def _obstacle(node: ast.Call, func: ast.expr, given: list[ast.expr], scope: Scop
 def _computed(given: list[ast.expr], scope: Scope, *, measured: bool) -> ast.expr | None:
     """An argument that may be computed from tensors."""
     return next((one for one in given if not _is_plain(one, scope) and not (measured and _is_object(one, scope))), None)
-
-
-def _imported(scope: Scope) -> frozenset[str]:
-    """The names that imports within the function give values."""
-    imports: list[ast.Import | ast.ImportFrom] = [*scope.function.of(ast.Import), *scope.function.of(ast.ImportFrom)]
-    return frozenset(alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names)
 
 
 def _is_number(node: ast.expr, scope: Scope) -> bool:

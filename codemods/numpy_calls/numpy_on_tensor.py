@@ -56,6 +56,7 @@ from compilefix.codemods.numpy_calls.array_values import (
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import asked_in
 from compilefix.source.tree import elements_of
 
 _DYNAMIC = frozenset({"unique", "nonzero", "flatnonzero", "argwhere"})
@@ -94,7 +95,7 @@ class NumpyOnTensor(Rule):
             elif isinstance(node, ast.Subscript):
                 yield from self._by_index(node, scope)
             elif isinstance(node, ast.If | ast.While | ast.IfExp):
-                for part in _parts(node.test):
+                for part in asked_in(node.test):
                     if from_tensor(part, scope) and not _gives_no_tensor(part, scope):
                         message = (
                             f"`{snippet(part)}` is made of a tensor's values and decides a branch: the graph breaks"
@@ -300,16 +301,6 @@ def _holds_values(node: ast.expr, scope: Scope) -> bool:
         isinstance(node, ast.Name) and isinstance(scope.only_value(node.id), ast.List | ast.ListComp)
     )
     return listed or numpy_operand(node, scope) or (scope.value(node).is_(Kind.NDARRAY) and scope.value(node).certain)
-
-
-def _parts(test: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(test, ast.BoolOp):
-        for value in test.values:
-            yield from _parts(value)
-    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from _parts(test.operand)
-    else:
-        yield test
 
 
 def _tensor_methods() -> frozenset[str]:

@@ -20,6 +20,7 @@ from compilefix.codemods.recompiles.size_cache import hangs_on, is_of_other_clas
 from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import conjuncts
 from compilefix.source.tree import parents
 
 
@@ -75,7 +76,7 @@ def kept_answer(guard: ast.If, scope: Scope) -> KeptAnswer | None:
             return None
     answer = KeptAnswer(guard, only.value, tuple(s for s in made if isinstance(s, ast.Assign)), last.value)
     test = guard.test
-    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    parts = conjuncts(test)
     asks = all(reads(part, answer.kept) and only_asks(part) for part in parts)
     return answer if answer.kept and asks and reads(only.value, answer.kept) else None
 

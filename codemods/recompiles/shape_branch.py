@@ -45,6 +45,7 @@ from compilefix.codemods.recompiles.sizes import definition_of, is_size
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import asked_in
 from compilefix.source.tree import names_in
 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -64,7 +65,7 @@ class ShapeBranch(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`if` statements whose test orders sizes, or looks at a remainder."""
         for node in scope.of(ast.If):
-            if not _only_checks(node) and any(_on_size(part, scope) for part in _tests(node.test)):
+            if not _only_checks(node) and any(_on_size(part, scope) for part in asked_in(node.test)):
                 yield self._judge(node, scope)
 
     def _judge(self, node: ast.If, scope: Scope) -> Finding:
@@ -99,10 +100,10 @@ class ShapeBranch(Rule):
         if not _is_constant_mode(call):
             template.refuse([Obstacle("a pad of another mode than `constant` may fail where the amount is zero")])
             return statement
-        tested = {name for part in _tests(node.test) if (name := _tested_amount(part, scope, template)) is not None}
+        tested = {name for part in asked_in(node.test) if (name := _tested_amount(part, scope, template)) is not None}
         negated = any(isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not) for part in ast.walk(node.test))
         both = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
-        if negated or both or len(tested) != len(list(_tests(node.test))):
+        if negated or both or len(tested) != len(list(asked_in(node.test))):
             template.refuse([Obstacle("the test does not ask whether the padded amounts are zero")])
             return statement
         for part in (n for n in ast.walk(node.test) if isinstance(n, ast.Name) and n.id in tested):
@@ -171,16 +172,6 @@ def _at_least(use: ast.Attribute, scope: Scope) -> int:
     target = outer.targets[0] if isinstance(outer, ast.Assign) else None
     names = target.elts if isinstance(target, ast.Tuple) else []
     return sum(not isinstance(name, ast.Starred) for name in names)
-
-
-def _tests(test: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(test, ast.BoolOp):
-        for value in test.values:
-            yield from _tests(value)
-    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from _tests(test.operand)
-    else:
-        yield test
 
 
 def _on_size(test: ast.expr, scope: Scope) -> bool:

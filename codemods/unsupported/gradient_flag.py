@@ -64,6 +64,7 @@ from compilefix.codemods.unsupported.gradient_in_graph import GradientInGraph
 from compilefix.codemods.unsupported.parameter_in_forward import ParameterInForward
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import unpacks
 
 _ONCE = frozenset({"cdist", "pdist", "segment_reduce", "scaled_dot_product_attention", "multi_head_attention_forward"})
 _ATTENTION = ("MultiheadAttention", "Transformer")
@@ -147,7 +148,7 @@ def _asking(scope: Scope, functions: Collection[Function]) -> Iterator[ast.Call]
 
 def _keeps_graph(node: ast.Call) -> bool:
     """Whether a gradient may be asked for with a graph of its own."""
-    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+    if unpacks(node):
         return True
     given = [k.value for k in node.keywords if k.arg == "create_graph"] + node.args[4:5]
     return any(not isinstance(value, ast.Constant) or bool(value.value) for value in given)

@@ -34,6 +34,7 @@ from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import asks_for_none
 
 _LOOSE = (ast.stmt, ast.BoolOp, ast.IfExp, ast.keyword)
 
@@ -78,11 +79,4 @@ def _may_be_tensor(node: ast.Attribute, scope: Scope) -> bool:
 
 
 def _is_none_test(test: ast.AST | None, node: ast.expr) -> bool:
-    return (
-        isinstance(test, ast.Compare)
-        and test.left is node
-        and len(test.ops) == 1
-        and isinstance(test.ops[0], ast.Is | ast.IsNot)
-        and isinstance(test.comparators[0], ast.Constant)
-        and test.comparators[0].value is None
-    )
+    return isinstance(test, ast.Compare) and test.left is node and asks_for_none(test)

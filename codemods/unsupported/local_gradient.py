@@ -18,7 +18,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
-from compilefix.source.syntax import is_literal
+from compilefix.source.syntax import is_literal, unpacks
 from compilefix.source.tree import names_in, stored_in
 
 _PARAMETERS = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused")
@@ -93,7 +93,7 @@ def local_gradient(call: ast.Call, scope: Scope) -> Fix | str:
 
 
 def _asked(call: ast.Call, scope: Scope) -> Asked | str:
-    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+    if unpacks(call):
         return "what it is given is not written out"
     given: dict[str, ast.expr] = dict(zip(_PARAMETERS, call.args, strict=False))
     given |= {k.arg: k.value for k in call.keywords if k.arg}

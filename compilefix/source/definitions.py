@@ -174,6 +174,12 @@ class Function:
         args = self.node.args
         return (*args.posonlyargs, *args.args, *args.kwonlyargs)
 
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """The names that imports within the function give values."""
+        imports: list[ast.Import | ast.ImportFrom] = [*self.of(ast.Import), *self.of(ast.ImportFrom)]
+        return frozenset(alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names)
+
     def takes(self, name: str) -> bool:
         """Whether one of `parameters` has this name."""
         return any(parameter.arg == name for parameter in self.parameters)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 
 def is_literal(node: ast.AST | None, value: object) -> bool:
@@ -25,3 +26,34 @@ def is_whole(part: ast.expr) -> bool:
 def last_name(node: ast.expr) -> str:
     """The name that a name or attribute ends with, `item` of `x.item`; empty for other expressions."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def unpacks(call: ast.Call) -> bool:
+    """Whether a call is given `*arguments` or `**options`: what goes to which parameter is not seen."""
+    return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
+
+
+def asks_for_none(test: ast.AST | None) -> bool:
+    """Whether a test is `x is None` or `x is not None`."""
+    return (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.Is | ast.IsNot)
+        and is_literal(test.comparators[0], None)
+    )
+
+
+def conjuncts(test: ast.expr) -> list[ast.expr]:
+    """What has to hold for a test to: the parts of `a and b`, any other test by itself."""
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+
+
+def asked_in(test: ast.expr) -> Iterator[ast.expr]:
+    """The tests that `and`, `or` and `not` make one of."""
+    if isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from asked_in(value)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from asked_in(test.operand)
+    else:
+        yield test
