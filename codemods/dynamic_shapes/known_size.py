@@ -103,36 +103,34 @@ Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.dynamic_shapes.class_numbers import FirstPlaces, first_places
-from compilefix.codemods.dynamic_shapes.column_lists import ColumnList, column_edits, column_list
+from compilefix.codemods.dynamic_shapes.column_lists import column_edits, column_list
 from compilefix.codemods.dynamic_shapes.definitions import unused_then, uses_of
 from compilefix.codemods.dynamic_shapes.distinct_values import (
-    Groups,
-    Number,
     groups_edits,
     groups_of,
     number_edits,
     number_of_values,
     sortable,
 )
-from compilefix.codemods.dynamic_shapes.edge_of_rows import EdgeOfRows, edge_edits, edge_of_rows
+from compilefix.codemods.dynamic_shapes.edge_of_rows import edge_edits, edge_of_rows
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
-from compilefix.codemods.dynamic_shapes.index_lists import IndexList, index_list, mask_edits, needs_only_mask
-from compilefix.codemods.dynamic_shapes.index_tuples import IndexTuple, index_tuple, tuple_edits
+from compilefix.codemods.dynamic_shapes.index_lists import index_list, mask_edits, needs_only_mask
+from compilefix.codemods.dynamic_shapes.index_tuples import index_tuple, tuple_edits
 from compilefix.codemods.dynamic_shapes.listed_repeats import listed_edits, listed_repeats
 from compilefix.codemods.dynamic_shapes.masks import mask_of
-from compilefix.codemods.dynamic_shapes.off_diagonal import Diagonal, diagonal_code, diagonal_of
-from compilefix.codemods.dynamic_shapes.one_hot_columns import OneHotColumns, columns_code, one_hot_columns
-from compilefix.codemods.dynamic_shapes.one_hot_rows import OneHotRows, one_hot_rows, rows_code
-from compilefix.codemods.dynamic_shapes.one_in_row import OneInRow, one_in_row, one_in_row_code
+from compilefix.codemods.dynamic_shapes.off_diagonal import diagonal_code, diagonal_of
+from compilefix.codemods.dynamic_shapes.one_hot_columns import columns_code, one_hot_columns
+from compilefix.codemods.dynamic_shapes.one_hot_rows import one_hot_rows, rows_code
+from compilefix.codemods.dynamic_shapes.one_in_row import one_in_row, one_in_row_code
 from compilefix.codemods.dynamic_shapes.partitions import Partition, partition_code, partition_of
 from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of
 from compilefix.codemods.dynamic_shapes.reductions import countable, counted_classes, first_mask, takes_lines
-from compilefix.codemods.dynamic_shapes.repeats import Repeats, repeats_beside, sized_code
+from compilefix.codemods.dynamic_shapes.repeats import repeats_beside, sized_code
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
@@ -179,44 +177,56 @@ class KnownSize(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `bincount` with a minimum length, of `one_hot` in part, and of `unique` with only the tensor."""
-        for index in scope.among(ast.Subscript, ast.Call):
-            if (diagonal := diagonal_of(index, scope)) is not None:
-                yield self._diagonal(diagonal, scope)
-        for index in scope.of(ast.Subscript):
-            if (rows := one_hot_rows(index, scope)) is not None:
-                yield self._rows(rows, scope)
-            elif (one := one_in_row(index, scope)) is not None:
-                yield self._one(one, scope)
-            elif (edge := edge_of_rows(index, scope)) is not None:
-                yield self._edge(edge, scope)
+        yield from self._selected(scope)
         for node in scope.of(ast.Call):
-            number, groups = number_of_values(node, scope), groups_of(node, scope)
+            template = Template()
             if counted_classes(node, scope) is not None:
                 if not _masked(node, scope):
                     yield self._counts(node, scope)
-            elif number is not None or groups is not None:
-                yield self._distinct(node, number, groups, scope)
+            elif (number := number_of_values(node, scope)) is not None:
+                yield self._of_known_size(node, number_edits(number, template, scope), template, scope)
+            elif (groups := groups_of(node, scope)) is not None:
+                yield self._of_known_size(node, groups_edits(groups, template, scope), template, scope)
             elif (columns := one_hot_columns(node, scope)) is not None:
-                yield self._columns(columns, scope)
+                edit = scope.edit(columns.node, columns_code(columns, template), **template.parts)
+                yield self._of_known_size(columns.call, [edit], template, scope)
             elif (places := index_list(node, scope)) is not None and needs_only_mask(places, scope):
-                yield self._mask(node, places, scope)
+                yield self._of_known_size(node, mask_edits(places, template, scope), template, scope)
             elif (indices := index_tuple(node, scope)) is not None:
-                yield self._mask(node, indices, scope)
+                yield self._of_known_size(node, tuple_edits(indices, template, scope), template, scope)
             elif (listed_columns := column_list(node, scope)) is not None:
-                yield self._mask(node, listed_columns, scope)
+                yield self._of_known_size(node, column_edits(listed_columns, template, scope), template, scope)
             elif tested(node, scope) is not None:
                 yield from self._values(node, scope)
             elif (listed := listed_repeats(node, scope)) is not None:
-                message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
-                yield self.fixed(scope, node, message, Fix(tuple(listed_edits(listed, scope))))
+                yield self._of_known_size(node, listed_edits(listed, scope), template, scope)
             elif (repeats := repeats_beside(node, scope)) is not None:
-                yield self._repeats(repeats, scope)
+                edit = scope.edit(repeats.node, sized_code(repeats, template), **template.parts)
+                yield self._of_known_size(repeats.node, [edit], template, scope)
             elif (partition := partition_of(node, scope)) is not None:
                 yield self._partition(partition, scope)
             else:
                 first = first_places(node, scope)
                 if first is not None:
                     yield self._places(first, scope)
+
+    def _selected(self, scope: Scope) -> Iterator[Finding]:
+        """What masks and indices take of rows, one each or all but one."""
+        for node in scope.among(ast.Subscript, ast.Call):
+            if (diagonal := diagonal_of(node, scope)) is not None:
+                template = Template()
+                edit = scope.edit(diagonal.node, diagonal_code(diagonal, template, scope), **template.parts)
+                yield self._of_known_size(diagonal.node, [edit], template, scope)
+        for index in scope.of(ast.Subscript):
+            template = Template()
+            if (rows := one_hot_rows(index, scope)) is not None:
+                edit = scope.edit(rows.node, rows_code(rows, template, scope), **template.parts)
+                yield self._of_known_size(rows.node, [edit], template, scope)
+            elif (one := one_in_row(index, scope)) is not None:
+                edit = scope.edit(one.node, one_in_row_code(one, template, scope), **template.parts)
+                yield self._of_known_size(one.node, [edit], template, scope)
+            elif (edge := edge_of_rows(index, scope)) is not None:
+                yield self._of_known_size(edge.node, edge_edits(edge, template, scope), template, scope, edge.selection)
 
     def _counts(self, node: ast.Call, scope: Scope) -> Finding:
         found = counted_classes(node, scope)
@@ -225,9 +235,9 @@ class KnownSize(Rule):
         template = Template()
         torch = torch_name(scope)
         value = scope.value(index)
-        message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
         gone = _gone_with(node, scope)
         if gone is not None:
+            message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
             return self.declined(scope, node, message, f"goes with the fix of CF504 on line {gone.span.line}")
         template.refuse(countable(index, length, value))
         name = template.use(index)
@@ -236,8 +246,6 @@ class KnownSize(Rule):
             line, name = name, free_name("index", scope)
             template.refuse(_named_before(index, node, scope))
             before.append(scope.before(scope.statement(node), f"{name} = {line}", **template.parts))
-        if template.broken is not None:
-            return self.declined(scope, node, message, template.broken)
         known = value.dtype_id == "int64"
         labels = name + ("" if known else ".long()")
         code = (
@@ -245,79 +253,18 @@ class KnownSize(Rule):
             f".scatter_add_(0, {labels}, {torch}.ones_like({name}"
             f"{'' if known else f', dtype={torch}.int64'}))"
         )
-        edits = (*before, scope.edit(node, code, **template.parts))
-        return self.fixed(scope, node, message, Fix(edits, imports(scope), template.assumptions, template.reasons))
+        return self._of_known_size(node, [*before, scope.edit(node, code, **template.parts)], template, scope)
 
-    def _rows(self, found: OneHotRows, scope: Scope) -> Finding:
-        message = f"the shape of `{snippet(found.node)}` depends on values: the graph breaks"
-        template = Template()
-        edit = scope.edit(found.node, rows_code(found, template, scope), **template.parts)
-        return self.fixed(scope, found.node, message, Fix((edit,), (), template.assumptions, template.reasons))
-
-    def _diagonal(self, found: Diagonal, scope: Scope) -> Finding:
-        message = f"the shape of `{snippet(found.node)}` depends on values: the graph breaks"
-        template = Template()
-        code = diagonal_code(found, template, scope)
-        if template.broken is not None:
-            return self.declined(scope, found.node, message, template.broken)
-        edit = scope.edit(found.node, code, **template.parts)
-        return self.fixed(scope, found.node, message, Fix((edit,), (), template.assumptions, template.reasons))
-
-    def _one(self, found: OneInRow, scope: Scope) -> Finding:
-        message = f"the shape of `{snippet(found.node)}` depends on values: the graph breaks"
-        template = Template()
-        edit = scope.edit(found.node, one_in_row_code(found, template, scope), **template.parts)
-        fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
-        return self.fixed(scope, found.node, message, fix)
-
-    def _edge(self, found: EdgeOfRows, scope: Scope) -> Finding:
-        message = f"the shape of `{snippet(found.selection)}` depends on values: the graph breaks"
-        template = Template()
-        edits = tuple(edge_edits(found, template, scope))
-        if template.broken is not None:
-            return self.declined(scope, found.node, message, template.broken)
-        return self.fixed(
-            scope, found.node, message, Fix(edits, imports(scope), template.assumptions, template.reasons)
-        )
-
-    def _columns(self, found: OneHotColumns, scope: Scope) -> Finding:
-        message = f"the shape of `{snippet(found.call)}` depends on values: the graph breaks"
-        template = Template()
-        edit = scope.edit(found.node, columns_code(found, template), **template.parts)
-        return self.fixed(scope, found.call, message, Fix((edit,), (), template.assumptions, template.reasons))
-
-    def _distinct(self, node: ast.Call, number: Number | None, groups: Groups | None, scope: Scope) -> Finding:
-        message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
-        template = Template()
-        edits: list[Edit] = []
-        if number is not None:
-            edits += number_edits(number, template, scope)
-        elif groups is not None:
-            edits += groups_edits(groups, template, scope)
+    def _of_known_size(
+        self, node: ast.expr, edits: Iterable[Edit], template: Template, scope: Scope, unknown: ast.expr | None = None
+    ) -> Finding:
+        """The finding for a result of `unknown` size, or `node` itself, and edits for it if nothing is in the way."""
+        edits = tuple(edits)
+        message = f"the shape of `{snippet(unknown or node)}` depends on values: the graph breaks"
         if template.broken is not None:
             return self.declined(scope, node, message, template.broken)
-        fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
+        fix = Fix(edits, imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, node, message, fix)
-
-    def _mask(self, node: ast.Call, found: IndexList | IndexTuple | ColumnList, scope: Scope) -> Finding:
-        message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
-        template = Template()
-        if isinstance(found, IndexList):
-            edits = mask_edits(found, template, scope)
-        elif isinstance(found, ColumnList):
-            edits = column_edits(found, template, scope)
-        else:
-            edits = tuple_edits(found, template, scope)
-        if template.broken is not None:
-            return self.declined(scope, node, message, template.broken)
-        fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
-        return self.fixed(scope, node, message, fix)
-
-    def _repeats(self, found: Repeats, scope: Scope) -> Finding:
-        message = f"the shape of `{snippet(found.node)}` depends on values: the graph breaks"
-        template = Template()
-        edit = scope.edit(found.node, sized_code(found, template), **template.parts)
-        return self.fixed(scope, found.node, message, Fix((edit,), (), template.assumptions, template.reasons))
 
     def _partition(self, found: Partition, scope: Scope) -> Finding:
         first = found.parts[0].mask
