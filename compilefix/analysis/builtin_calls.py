@@ -60,58 +60,13 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
     tensors = [v for v in args if v.may_be(Kind.TENSOR) and not v.is_unknown]
     certain = all(v.certain for v in tensors)
     if name in _CASTS:
-        if name == "float" and first.const is not None and first.const.value in ("inf", "-inf", "nan"):
-            return static(float(first.const.value))
-        if first.is_tensor or first.is_(Kind.NUMBER) or (tensors and first is tensors[0]):
-            return number(_CASTS[name], certain)
-        if first.is_(Kind.SIZE):
-            return replace(values.SIZE, dtype=_CASTS[name])
-        if not first.is_unknown and first.kinds & _READ:
-            return perhaps_read(_CASTS[name])
-        return (
-            Value(frozenset({Kind.STATIC}), dtype=_CASTS[name])
-            if not first.is_unknown
-            else replace(_SOME_NUMBER, dtype=_CASTS[name])
-        )
+        return _cast(name, first, tensors, certain=certain)
     if name == "len":
         return values.SIZE
     if name in ("isinstance", "hasattr", "callable", "issubclass"):
         return Value(frozenset({Kind.STATIC}), dtype="bool")
     if name in _NUMERIC_BUILTINS:
-        if name in ("sum", "min", "max") and any(v.is_(Kind.CONTAINER) for v in args):
-            return _over_items(name, args, place)
-        if tensors:
-            if name in ("min", "max") and len(args) > 1:
-                return _one_of(args, place)
-            if name in ("sum", "min", "max") and Kind.CONTAINER in first.kinds:  # a list in some calls
-                as_list = _over_items(name, [replace(first, kinds=frozenset({Kind.CONTAINER})), *args[1:]], place)
-                as_tensor = replace(first, kinds=first.kinds - {Kind.CONTAINER})
-                made = elementwise([as_tensor, *args[1:]], place, "promote")
-                return replace(join_all([made, as_list]), declared=first.declared)
-            made = elementwise(args, place, "same" if name == "abs" else "promote")
-            if name == "sum" and len(args) == 1:
-                return replace(made, certain=False)  # of no rows it is the number 0
-            if name != "abs" or is_real(args[0]):
-                return made
-            return replace(made, dtype="float" if made.dtype == "complex" else made.dtype, dtype_id=f"dtype {place}")
-        if any(v.is_unknown for v in args):
-            return values.UNKNOWN
-        dtype = promote(*(v.dtype for v in args))
-        if (name == "round" and len(args) == 1) or (name == "abs" and dtype == "bool"):
-            dtype = "int"
-        elif name in ("min", "max") and len({v.dtype for v in args}) > 1:
-            dtype = None  # one of them as it is, not promoted
-        elif name == "pow" and len(args) == 2:
-            return binary(ast.Pow(), args[0], args[1], place)
-        if any(v.is_(Kind.NUMBER) for v in args):
-            return number(dtype)
-        if any(v.may_be(Kind.NUMBER) for v in args):
-            return perhaps_read(dtype)
-        if any(v.is_(Kind.SIZE) for v in args):
-            return replace(values.SIZE, dtype=dtype)
-        if name == "divmod" or any(v.is_(Kind.CONTAINER) for v in args):
-            return values.container()
-        return Value(frozenset({Kind.STATIC}), dtype=dtype)
+        return _number_of(name, args, tensors, place)
     if name in ("any", "all"):
         element = first.element if first.is_(Kind.CONTAINER) else None
         if (element is not None and (element.is_tensor or element.is_(Kind.NUMBER))) or first.is_tensor:
@@ -153,6 +108,61 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
     if name in ("print", "setattr"):
         return values.NONE
     return values.STATIC if name in ("str", "repr", "type", "id", "format", "hash") else values.UNKNOWN
+
+
+def _cast(name: str, first: Value, tensors: Sequence[Value], *, certain: bool) -> Value:
+    """`float`, `int`, `bool` or `complex` of a value."""
+    if name == "float" and first.const is not None and first.const.value in ("inf", "-inf", "nan"):
+        return static(float(first.const.value))
+    if first.is_tensor or first.is_(Kind.NUMBER) or (tensors and first is tensors[0]):
+        return number(_CASTS[name], certain)
+    if first.is_(Kind.SIZE):
+        return replace(values.SIZE, dtype=_CASTS[name])
+    if not first.is_unknown and first.kinds & _READ:
+        return perhaps_read(_CASTS[name])
+    return (
+        Value(frozenset({Kind.STATIC}), dtype=_CASTS[name])
+        if not first.is_unknown
+        else replace(_SOME_NUMBER, dtype=_CASTS[name])
+    )
+
+
+def _number_of(name: str, args: Sequence[Value], tensors: Sequence[Value], place: str) -> Value:
+    """What `sum`, `abs`, `round` and their like give, a tensor of `tensors` among the arguments."""
+    if name in ("sum", "min", "max") and any(v.is_(Kind.CONTAINER) for v in args):
+        return _over_items(name, args, place)
+    if tensors:
+        if name in ("min", "max") and len(args) > 1:
+            return _one_of(args, place)
+        if name in ("sum", "min", "max") and Kind.CONTAINER in args[0].kinds:  # a list in some calls
+            as_list = _over_items(name, [replace(args[0], kinds=frozenset({Kind.CONTAINER})), *args[1:]], place)
+            as_tensor = replace(args[0], kinds=args[0].kinds - {Kind.CONTAINER})
+            made = elementwise([as_tensor, *args[1:]], place, "promote")
+            return replace(join_all([made, as_list]), declared=args[0].declared)
+        made = elementwise(args, place, "same" if name == "abs" else "promote")
+        if name == "sum" and len(args) == 1:
+            return replace(made, certain=False)  # of no rows it is the number 0
+        if name != "abs" or is_real(args[0]):
+            return made
+        return replace(made, dtype="float" if made.dtype == "complex" else made.dtype, dtype_id=f"dtype {place}")
+    if any(v.is_unknown for v in args):
+        return values.UNKNOWN
+    dtype = promote(*(v.dtype for v in args))
+    if (name == "round" and len(args) == 1) or (name == "abs" and dtype == "bool"):
+        dtype = "int"
+    elif name in ("min", "max") and len({v.dtype for v in args}) > 1:
+        dtype = None  # one of them as it is, not promoted
+    elif name == "pow" and len(args) == 2:
+        return binary(ast.Pow(), args[0], args[1], place)
+    if any(v.is_(Kind.NUMBER) for v in args):
+        return number(dtype)
+    if any(v.may_be(Kind.NUMBER) for v in args):
+        return perhaps_read(dtype)
+    if any(v.is_(Kind.SIZE) for v in args):
+        return replace(values.SIZE, dtype=dtype)
+    if name == "divmod" or any(v.is_(Kind.CONTAINER) for v in args):
+        return values.container()
+    return Value(frozenset({Kind.STATIC}), dtype=dtype)
 
 
 def _over_items(name: str, args: Sequence[Value], place: str) -> Value:

@@ -206,40 +206,11 @@ def _result(call: TorchCall) -> Value:
         returns = api.returns_with_dim
     if api.host and returns != "Tensor":
         return number({"bool": "bool", "int": "int", "float": "float"}.get(str(returns)), certain)
-    storage = frozenset({call.place})
-    if api.view or api.mutates:
-        storage = first.storage
-    elif api.maybe_view:
-        storage = storage.union(*(v.storage for v in (*args, *call.keywords.values())))
-    elif call.may_write_first:
-        storage = storage | first.storage
-    if bare == "set_":
-        storage = storage.union(*(v.storage for v in args))
-    if bare == "from_numpy":
-        storage = storage | first.storage
-    if "out" in call.keywords:
-        storage = storage | call.keywords["out"].storage
-    leaves = _leaves(call)
+    storage, leaves = _storage(call, first), _leaves(call)
     if call.name.startswith("torch."):
         certain = True
     if _broadcasts(call):
-        operands = [*args, *(v for k, v in call.keywords.items() if k != "out")]
-        rule = {"promote_float": "float", "bool": "bool"}.get(api.dtype, "promote")
-        if bare == "where" and [v.dtype for v in args[1:]] == ["bool", "bool"]:
-            rule = "bool"  # True and False are selected, which beside a mask in arithmetic would be integers
-        result = elementwise(operands, call.place, rule)
-        if bare in ("complex", "polar"):
-            result = replace(result, dtype="complex", dtype_id=f"complex {call.place}")
-        elif dtype_class(api.dtype) is not None and api.dtype != "bool":
-            # `float_power` computes in double precision, with complex numbers in complex128.
-            real = all(v.dtype in ("bool", "int", "float") for v in operands)
-            result = replace(result, dtype="float" if real else None, dtype_id=api.dtype if real else None)
-        return replace(
-            result,
-            certain=certain,
-            leaves=leaves if result.dtype not in ("bool", "int") else frozenset(),
-            storage=storage if not api.pointwise or api.mutates or call.may_write_first else result.storage | storage,
-        )
+        return _common_shape(call, storage, leaves, certain=certain)
     if api.mutates and call.name.endswith("_") and first.is_tensor:
         result = replace(first, leaves=first.leaves | leaves, storage=storage)
         if call.reshapes_in_place:
@@ -275,6 +246,47 @@ def _result(call: TorchCall) -> Value:
         parts = with_indices(bare, found.elements, result.rank, call.place)
         return replace(found, elements=parts, storage=found.storage.union(*(part.storage for part in parts)))
     return found
+
+
+def _storage(call: TorchCall, first: Value) -> frozenset[str]:
+    """The memory that the result may lie in."""
+    api, args, bare = call.api, call.args, call.bare
+    storage = frozenset({call.place})
+    if api.view or api.mutates:
+        storage = first.storage
+    elif api.maybe_view:
+        storage = storage.union(*(v.storage for v in (*args, *call.keywords.values())))
+    elif call.may_write_first:
+        storage = storage | first.storage
+    if bare == "set_":
+        storage = storage.union(*(v.storage for v in args))
+    if bare == "from_numpy":
+        storage = storage | first.storage
+    if "out" in call.keywords:
+        storage = storage | call.keywords["out"].storage
+    return storage
+
+
+def _common_shape(call: TorchCall, storage: frozenset[str], leaves: frozenset[str], *, certain: bool) -> Value:
+    """The result that has the operands' common shape."""
+    api, args, bare = call.api, call.args, call.bare
+    operands = [*args, *(v for k, v in call.keywords.items() if k != "out")]
+    rule = {"promote_float": "float", "bool": "bool"}.get(api.dtype, "promote")
+    if bare == "where" and [v.dtype for v in args[1:]] == ["bool", "bool"]:
+        rule = "bool"  # True and False are selected, which beside a mask in arithmetic would be integers
+    result = elementwise(operands, call.place, rule)
+    if bare in ("complex", "polar"):
+        result = replace(result, dtype="complex", dtype_id=f"complex {call.place}")
+    elif dtype_class(api.dtype) is not None and api.dtype != "bool":
+        # `float_power` computes in double precision, with complex numbers in complex128.
+        real = all(v.dtype in ("bool", "int", "float") for v in operands)
+        result = replace(result, dtype="float" if real else None, dtype_id=api.dtype if real else None)
+    return replace(
+        result,
+        certain=certain,
+        leaves=leaves if result.dtype not in ("bool", "int") else frozenset(),
+        storage=storage if not api.pointwise or api.mutates or call.may_write_first else result.storage | storage,
+    )
 
 
 def _broadcasts(call: TorchCall) -> bool:
