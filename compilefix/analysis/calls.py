@@ -52,6 +52,12 @@ _PERHAPS_ARRAY = replace(values.NDARRAY, certain=False)
 _TENSOR = frozenset({Kind.TENSOR})
 _CONTAINERS_TOO = frozenset({"Tensor.add", "Tensor.index", "Tensor.sort", "Tensor.values"})
 _REDUCTIONS = frozenset({"sum", "mean", "prod", "std", "var", "argmax", "argmin", "amax", "amin"})
+_OBJECTS = {name: name for name in ("open", "random.Random", "torch.Generator", "torch.finfo", "torch.iinfo")}
+_OBJECTS |= {"logging.getLogger": "logging.Logger"}
+_FIXED = frozenset(
+    {"torch.is_grad_enabled", "torch.is_autocast_enabled", "torch.cuda.is_available", "torch.get_default_dtype"}
+    | {"torch.device"}
+)
 
 
 class Calls(Binding):
@@ -472,11 +478,7 @@ class Calls(Binding):
     ) -> Value:
         operands = [*args, *keywords.values()]
         if name == "dict":
-            unknown = opaque(self.place(node), operands)
-            hidden = [unknown] if args or None in keywords else []
-            parts = [*hidden, *(value for key, value in keywords.items() if key is not None)]
-            made = values.container(join_all(parts) if parts else None, ref="dict")
-            return replace(made, storage=unknown.storage, leaves=unknown.leaves)
+            return _made_dict(args, keywords, opaque(self.place(node), operands))
         if name == "functools.partial" and None not in keywords and _is_named_function(args):
             given = opaque(self.place(node), operands)
             return replace(values.FUNCTION, elements=(args[0],), storage=given.storage, leaves=given.leaves)
@@ -505,21 +507,7 @@ class Calls(Binding):
             return legacy_tensor(name, node, args, operands, self.place(node))
         api = torch_api.function(name)
         if api is not None:
-            if api.dtype != "arg" and name not in torch_api.NO_TENSOR_FIRST:
-                self.narrow_arguments(node.args[:1], env)
-                args = [
-                    self.facts.value(a)
-                    if isinstance(a, ast.Name) and i == 0 and env.get(a.id) is not None and env[a.id].is_tensor
-                    else v
-                    for i, (a, v) in enumerate(zip(node.args, args, strict=False))
-                ] + list(args[len(node.args) :])
-                if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in env:
-                    args = [env[node.args[0].id], *args[1:]]
-            result = self._apply(node, api, args, keywords, name)
-            self._written(node, env)
-            if api.mutates and node.args and args:
-                self._now_hangs_on(node, node.args[0], args[0], result, env)
-            return result
+            return self._call_torch(node, name, api, args, keywords, env)
         if is_foreach(name):
             return foreach_result(name, args, operands, self.place(node))
         if name.startswith("Tensor."):
@@ -540,12 +528,8 @@ class Calls(Binding):
             made = self._into_unknown(node, operands, env)
             copied = values.tensor(certain=False, dtype=args[0].dtype, rank=args[0].rank)
             return replace(copied, storage=made.storage, leaves=made.leaves)
-        if name == "logging.getLogger":
-            return Value(frozenset({Kind.OBJECT}), ref="logging.Logger")
-        if name == "open":
-            return Value(frozenset({Kind.OBJECT}), ref="open")
-        if name in ("random.Random", "torch.Generator"):
-            return Value(frozenset({Kind.OBJECT}), ref=name)
+        if name in _OBJECTS:
+            return Value(frozenset({Kind.OBJECT}), ref=_OBJECTS[name])
         if name.endswith(".apply"):
             cls = self.project.resolve(name.removesuffix(".apply"))
             if isinstance(cls, Class) and self.project.is_autograd_function(cls):
@@ -553,18 +537,36 @@ class Calls(Binding):
                 if forward is not None:
                     self.facts.calls[node] = forward
                     return from_summary(self.place(node), self.inference.summary(forward), operands)
-        if name in ("torch.finfo", "torch.iinfo"):
-            return Value(frozenset({Kind.OBJECT}), ref=name)
-        if name in (
-            "torch.is_grad_enabled",
-            "torch.is_autocast_enabled",
-            "torch.cuda.is_available",
-            "torch.get_default_dtype",
-            "torch.device",
-        ):
+        if name in _FIXED:
             return values.STATIC
         result = self._into_unknown(node, operands, env)
         return replace(_PERHAPS_ARRAY, storage=result.storage) if _gives_arrays(name) else result
+
+    def _call_torch(
+        self,
+        node: ast.Call,
+        name: str,
+        api: torch_api.Api,
+        args: Sequence[Value],
+        keywords: Mapping[str | None, Value],
+        env: Env,
+    ) -> Value:
+        """What a function of torch gives, and what the call says of its arguments."""
+        if api.dtype != "arg" and name not in torch_api.NO_TENSOR_FIRST:
+            self.narrow_arguments(node.args[:1], env)
+            args = [
+                self.facts.value(a)
+                if isinstance(a, ast.Name) and i == 0 and env.get(a.id) is not None and env[a.id].is_tensor
+                else v
+                for i, (a, v) in enumerate(zip(node.args, args, strict=False))
+            ] + list(args[len(node.args) :])
+            if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in env:
+                args = [env[node.args[0].id], *args[1:]]
+        result = self._apply(node, api, args, keywords, name)
+        self._written(node, env)
+        if api.mutates and node.args and args:
+            self._now_hangs_on(node, node.args[0], args[0], result, env)
+        return result
 
     def _named_attribute(self, node: ast.Call, args: Sequence[Value], env: Env) -> Value | None:
         """`getattr(self, "scale", None)` of an object of the project; None where that says nothing."""
@@ -620,6 +622,14 @@ def _reduces(attr: str, node: ast.Call, operands: Sequence[Value]) -> bool:
     if attr in ("max", "min"):
         return not node.args and not node.keywords
     return attr in _REDUCTIONS and len(node.args) < 2 and all(v.is_static for v in operands)
+
+
+def _made_dict(args: Sequence[Value], keywords: Mapping[str | None, Value], unknown: Value) -> Value:
+    """The dictionary that `dict(...)` makes, which in part may be `unknown`."""
+    hidden = [unknown] if args or None in keywords else []
+    parts = [*hidden, *(value for key, value in keywords.items() if key is not None)]
+    made = values.container(join_all(parts) if parts else None, ref="dict")
+    return replace(made, storage=unknown.storage, leaves=unknown.leaves)
 
 
 def _is_named_function(args: Sequence[Value]) -> bool:
