@@ -598,6 +598,28 @@ def _selected(
     yield from scope.legality.indices(unmended, scope.facts)
     if not _is_truth(values, names, at):
         yield from scope.legality.same_type(*values)
+    yield from _unlike(sides, scope, at, names)
+    then, orelse = (side.node if side is not None else None for side in sides)
+    kept = frozenset(names) if None in sides else frozenset[str]()
+    used = {n.id for step in steps for n in reached(step, scope.facts) if isinstance(n, ast.Name)}
+    for side, value in zip(sides, values, strict=True):
+        if side is None:
+            for name in names:
+                if name.isidentifier() and name not in used:
+                    yield from scope.legality.kept(name, value, scope.statement(at), scope.facts)
+    yield from scope.legality.gradients(then, orelse, values, scope.facts, kept, finite)
+    if values[0].leaves or values[1].leaves:
+        earlier = [step for side in sides if side is not None for step in side.steps[:-1]]
+        yield from scope.legality.finite(earlier, scope.facts)
+    yield from scope.legality.saved(steps, computed or scope.statement(at), scope.facts)
+    if is_changed(scope, at) and not is_only_computed_with(names, scope, at):
+        yield from _unrecorded(sides, values, scope, at)
+
+
+def _unlike(
+    sides: tuple[Given | None, Given | None], scope: Scope, at: ast.AST, names: Sequence[str]
+) -> Iterator[Obstacle]:
+    """Where the sides are seen to be no two tensors of one shape, dtype, device and layout."""
     shown = [ast.unparse(side.node) if side is not None else ", ".join(names) for side in sides]
     given = [(shown[0], shown[1], at), *_given_in(at, names)]
     if any(asked_to_differ(one, other, place, scope) for one, other, place in given):
@@ -634,30 +656,22 @@ def _selected(
         if side is not None and made and not all(on_default_device(test, scope) for test in tests[:1]):
             reason = f"`{snippet(side.node)}` is made on the default device, and the condition may be on another one"
             yield Obstacle(reason, "same-shape-dtype")
-    then, orelse = (side.node if side is not None else None for side in sides)
-    kept = frozenset(names) if None in sides else frozenset[str]()
-    used = {n.id for step in steps for n in reached(step, scope.facts) if isinstance(n, ast.Name)}
+
+
+def _unrecorded(
+    sides: tuple[Given | None, Given | None], values: tuple[Value, Value], scope: Scope, at: ast.AST
+) -> Iterator[Obstacle]:
+    """Where a side would lose its gradient, as none is recorded for what is selected."""
     for side, value in zip(sides, values, strict=True):
-        if side is None:
-            for name in names:
-                if name.isidentifier() and name not in used:
-                    yield from scope.legality.kept(name, value, scope.statement(at), scope.facts)
-    yield from scope.legality.gradients(then, orelse, values, scope.facts, kept, finite)
-    if values[0].leaves or values[1].leaves:
-        earlier = [step for side in sides if side is not None for step in side.steps[:-1]]
-        yield from scope.legality.finite(earlier, scope.facts)
-    yield from scope.legality.saved(steps, computed or scope.statement(at), scope.facts)
-    if is_changed(scope, at) and not is_only_computed_with(names, scope, at):
-        for side, value in zip(sides, values, strict=True):
-            if value.leaves and (side is None or side.built or side.hands_on):
-                decorated = is_decorated(scope, at)
-                if decorated and not _keeps_leaf(value, scope):
-                    continue  # it was computed here
-                # Of its arguments a whole function hands one on as it was given; a parameter of a module is trained.
-                arguments = {parameter.arg for parameter in scope.function.parameters}
-                handed_on = decorated and all(leaf_of(leaf) in arguments for leaf in value.leaves)
-                reason = "no gradient is recorded here: the selected tensor would lose the one that it has"
-                yield Obstacle(reason, "no-aliasing" if handed_on else None)
+        if value.leaves and (side is None or side.built or side.hands_on):
+            decorated = is_decorated(scope, at)
+            if decorated and not _keeps_leaf(value, scope):
+                continue  # it was computed here
+            # Of its arguments a whole function hands one on as it was given; a parameter of a module is trained.
+            arguments = {parameter.arg for parameter in scope.function.parameters}
+            handed_on = decorated and all(leaf_of(leaf) in arguments for leaf in value.leaves)
+            reason = "no gradient is recorded here: the selected tensor would lose the one that it has"
+            yield Obstacle(reason, "no-aliasing" if handed_on else None)
 
 
 def _keeps_leaf(value: Value, scope: Scope) -> bool:

@@ -227,33 +227,50 @@ def late_check(
             else:
                 fixed.append(("not " if negated else "") + template.use(part, operand=negated))
             continue
-        guard, tests = _guarded(part, negated, scope, template)
-        indices, masks = index_names(part, node, scope), mask_names(part, node, scope)
-        later = [] if guard else list(fails_later(part, node, [*indices, *masks], scope))
-        safe = {one for use, _ in later for one in ast.walk(use)}
-        index = next(
-            (use for place, use in indices_later(part, node, scope) if not indices and place not in safe), None
-        )
-        if index is not None:
-            raise Refused(
-                f"line {index.lineno} uses the checked tensor as an index, "
-                "which would fail before the exception is raised"
-            )
-        # What is negated must be a tensor in every call.
-        negated_later = bool(indices or masks or later) and len(tests) == 1 and perhaps_bool(tests[0], scope)
-        code = condition(tests, scope, template, operand=negated_later)
-        if code is None:
+        late = _moved(part, negated, node, scope, template)
+        if late is None:
             return None
-        binds = any(isinstance(n, ast.NamedExpr) for n in ast.walk(part))
-        zero = _all_zero(part) if negated else None
-        indices, masks = ([name for name in names if name != zero] for names in (indices, masks))
-        moved.append(_Moved(guard, code, indices, masks, later, binds))
+        moved.append(late)
     lines: list[str] = []
     if fixed and isinstance(statement, ast.Assert):
         text = f", {template.use(statement.msg)}" if statement.msg is not None else ""
         lines.append(f"assert {' and '.join(fixed)}{text}")
     elif fixed:
         lines += [f"if {' or '.join(fixed)}:", f"    {template.use(statement)}"]
+    return "\n".join([*lines, *_at_the_boundary(moved, node, statement, scope, template)])
+
+
+def _moved(part: ast.expr, negated: bool, node: ast.stmt, scope: Scope, template: Template) -> _Moved | None:
+    """A part of a check on tensors, as it can be made at the boundary; None where it is no condition on tensors.
+
+    Raises:
+        Refused: the check comes too late there.
+    """
+    guard, tests = _guarded(part, negated, scope, template)
+    indices, masks = index_names(part, node, scope), mask_names(part, node, scope)
+    later = [] if guard else list(fails_later(part, node, [*indices, *masks], scope))
+    safe = {one for use, _ in later for one in ast.walk(use)}
+    index = next((use for place, use in indices_later(part, node, scope) if not indices and place not in safe), None)
+    if index is not None:
+        raise Refused(
+            f"line {index.lineno} uses the checked tensor as an index, which would fail before the exception is raised"
+        )
+    # What is negated must be a tensor in every call.
+    negated_later = bool(indices or masks or later) and len(tests) == 1 and perhaps_bool(tests[0], scope)
+    code = condition(tests, scope, template, operand=negated_later)
+    if code is None:
+        return None
+    binds = any(isinstance(n, ast.NamedExpr) for n in ast.walk(part))
+    zero = _all_zero(part) if negated else None
+    indices, masks = ([name for name in names if name != zero] for names in (indices, masks))
+    return _Moved(guard, code, indices, masks, later, binds)
+
+
+def _at_the_boundary(
+    moved: Sequence[_Moved], node: ast.stmt, statement: ast.Raise | ast.Assert, scope: Scope, template: Template
+) -> list[str]:
+    """The lines that check at the boundary, and keep from failing what stands behind the check until then."""
+    lines: list[str] = []
     flags: list[str] = []
     failing: dict[ast.expr, tuple[str, list[str]]] = {}
     for one in moved:
@@ -276,7 +293,7 @@ def late_check(
         lines += [f"if {one.guard}:", *(f"    {part}" for part in check)] if one.guard else check
         template.refuse(obstacles)
     template.edits += failing_indices(failing, scope)
-    return "\n".join(lines)
+    return lines
 
 
 def _all_zero(test: ast.expr) -> str | None:

@@ -70,15 +70,7 @@ def is_detached(source: ast.expr) -> bool:
 def stands_for(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: Template, *, one: bool = True) -> str:
     """Code for the tensor that stands for the number; for all that are read of it where it is not `one`."""
     value = flow.read
-    if flow.shown:
-        template.refuse([Obstacle("a line that is printed or logged reads the number where it is made", "log-late")])
-    if (flow.shown or flow.raised) and flow.operations and value.dtype is None:
-        where = "in an exception" if flow.raised else "printed or logged"
-        template.refuse([Obstacle(f"the number is {where}, and would show as a float if it is an integer")])
-    if flow.typed and flow.operations and not (flow.whole and value.dtype_id == "int64"):
-        template.refuse([Obstacle("the type of the number is asked for, and it is computed with, perhaps as a double")])
-    if value.dtype == "complex" and flow.operations:
-        template.refuse([Obstacle(f"`{snippet(source)}` is complex: Python computes with it in double precision")])
+    template.refuse(_noticed(source, flow))
     code = template.use(source, operand=True)
     if not value.certain or value.is_unknown:
         template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor", "branches-total")])
@@ -107,8 +99,26 @@ def stands_for(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
         return code if value.dtype_id == "int64" else code + ".long()"
     if cast == "bool" and value.dtype != "bool":
         code = f"({code} != 0)"
-    if flow.boolean:
-        return code
+    return code if flow.boolean else _converted(code, source, cast, flow, scope, template)
+
+
+def _noticed(source: ast.expr, flow: Flow) -> Iterator[Obstacle]:
+    """Where the code would notice that the number is kept as a tensor, or in double precision."""
+    value = flow.read
+    if flow.shown:
+        yield Obstacle("a line that is printed or logged reads the number where it is made", "log-late")
+    if (flow.shown or flow.raised) and flow.operations and value.dtype is None:
+        where = "in an exception" if flow.raised else "printed or logged"
+        yield Obstacle(f"the number is {where}, and would show as a float if it is an integer")
+    if flow.typed and flow.operations and not (flow.whole and value.dtype_id == "int64"):
+        yield Obstacle("the type of the number is asked for, and it is computed with, perhaps as a double")
+    if value.dtype == "complex" and flow.operations:
+        yield Obstacle(f"`{snippet(source)}` is complex: Python computes with it in double precision")
+
+
+def _converted(code: str, source: ast.expr, cast: str, flow: Flow, scope: Scope, template: Template) -> str:
+    """The tensor in the dtype in which it gives the results that Python's number gives."""
+    value = flow.read
     computed = bool(flow.operations) and not flow.keeps_dtype
     if cast == "int" and value.dtype not in ("int", "bool"):
         reason = (
