@@ -39,7 +39,7 @@ def is_other_object(node: ast.expr, scope: Scope) -> bool:
     if isinstance(scope.parents.get(node), ast.withitem):
         return True
     if isinstance(node, ast.Subscript):
-        return any(map(_goes_back, _parts(node.slice))) or is_other_object(node.value, scope)
+        return any(map(_goes_back, elements_of(node.slice))) or is_other_object(node.value, scope)
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)
         return any(isinstance(side, ast.List) or is_other_object(side, scope) for side in sides)
@@ -77,10 +77,6 @@ def _attributes(name: str, scope: Scope) -> Iterator[ast.Attribute]:
     found = [n for n in scope.of(ast.Attribute) if isinstance(n.value, ast.Name) and n.value.id == name]
     stored = {n.attr for n in found if isinstance(n.ctx, ast.Store)}
     yield from (n for n in found if isinstance(n.ctx, ast.Load) and n.attr not in stored)
-
-
-def _parts(index: ast.expr) -> list[ast.expr]:
-    return elements_of(index)
 
 
 def _goes_back(part: ast.expr) -> bool:

@@ -36,6 +36,7 @@ from collections.abc import Iterator
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_literal
 
 _RANGES = frozenset({"trange", "tnrange"})
 _BARS = frozenset({"tqdm", "tqdm_notebook"})
@@ -72,7 +73,7 @@ class ProgressBar(Rule):
             elif seen is not None:
                 yield self.declined(scope, node, message, seen)
             else:
-                off = any(k.arg == "disable" and _is_true(k.value) for k in node.keywords)
+                off = any(k.arg == "disable" and is_literal(k.value, True) for k in node.keywords)
                 edit = scope.edit(node, "range({items})" if is_range else "{items}", items=items)
                 reasons = () if off else ("the bar does not appear",)
                 yield self.fixed(scope, node, message, Fix((edit,), (), () if off else ("progress-hidden",), reasons))
@@ -131,7 +132,3 @@ def _is_gone_over(node: ast.AST, scope: Scope) -> bool:
     while isinstance(parent, ast.Call) and scope.callee(parent) in _PASSED_ON and node in parent.args:
         node, parent = parent, scope.parents.get(parent)
     return isinstance(parent, ast.For | ast.comprehension) and parent.iter is node
-
-
-def _is_true(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.devices import on_default_device
@@ -218,7 +218,7 @@ def _edits(node: ast.expr, code: str, flow: Flow, template: Template, scope: Sco
     render = Renderer(template, codes)
     for changed, build in flow.rewrites:
         codes[changed] = build(render)
-    tops = [n for n in codes if not any(n is not other and n in _inside(other) for other in codes)]
+    tops = [n for n in codes if not any(n is not other and n in ast.walk(other) for other in codes)]
     lost = next((n for n in codes if n not in tops and not any(codes[n] in codes[top] for top in tops)), None)
     if lost is not None:
         return f"`{snippet(lost)}` would change inside of code that changes too"
@@ -228,7 +228,3 @@ def _edits(node: ast.expr, code: str, flow: Flow, template: Template, scope: Sco
         scope.edit(top, codes[top], **{n: p for n, p in template.parts.items() if f"{{{n}}}" in codes[top]})
         for top in tops
     )
-
-
-def _inside(node: ast.AST) -> Iterable[ast.AST]:
-    return set(ast.walk(node))

@@ -112,7 +112,7 @@ class StaticNumber(Rule):
                 yield self.declined(scope, node, message, reason)
             return
         target = places[0][0] if places[0] is not None and places[0][0] is not None else node
-        whole = target if len(places) == 1 and _contains(target, node) else node
+        whole = target if len(places) == 1 and node in ast.walk(target) else node
         code = made.text
         if code.startswith("(") and not isinstance(scope.parents.get(whole), _BINDS_TIGHTER):
             code = code[1:-1]
@@ -385,10 +385,6 @@ def _place(node: ast.expr, scope: Scope) -> _Place | None:
         what = (_place(parent, scope) or (None, None))[1] if _is_integer(other, scope) else None
         what = what if what not in _READS else None
     return (None, what) if what is not None else None
-
-
-def _contains(outer: ast.AST, node: ast.AST) -> bool:
-    return any(part is node for part in ast.walk(outer))
 
 
 def _name_in(node: ast.expr) -> ast.expr:
