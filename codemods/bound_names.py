@@ -1,4 +1,4 @@
-"""Whether a name has a value on every way to a statement: a selection reads it also where the branch gave it one."""
+"""Whether a name has a value on every way to a statement: a selection reads it on all of them."""
 
 from __future__ import annotations
 

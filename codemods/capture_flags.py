@@ -1,4 +1,4 @@
-"""The settings of Dynamo that keep numbers, sizes that depend on values, counters and gradients in the graph: if on."""
+"""The flags of Dynamo that keep numbers, sizes that depend on values, counters and gradients in the graph."""
 
 from __future__ import annotations
 

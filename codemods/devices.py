@@ -1,4 +1,4 @@
-"""Tensors that a function makes on the default device, wherever those are that it is given.
+"""Tensors that a function makes on the default device, whichever device its arguments are on.
 
 `torch.ones(3) * x.sum().item()` works with an `x` on a GPU, since a number is on no device. With `x.sum()` in its place
 it fails there: PyTorch takes a tensor without dimensions from the CPU beside others on a GPU, and not the reverse.

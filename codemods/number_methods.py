@@ -1,4 +1,4 @@
-"""Methods that are asked for a Python number by their name."""
+"""Methods whose name promises a Python number."""
 
 from __future__ import annotations
 

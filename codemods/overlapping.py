@@ -1,4 +1,4 @@
-"""Tensors of which several elements are one in memory."""
+"""Tensors of which several elements may share one place in memory, as those that `expand` gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Python number that a function promises whoever calls it, where nobody in the project does.
+"""A Python number that a function promises its callers, where none of them is in the project.
 
 def compute(self) -> Tensor | float:        def rate(x):
     ...                                         '''Returns:

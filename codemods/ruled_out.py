@@ -1,4 +1,4 @@
-"""Tensors that a name holds only where a test came out otherwise than it does at a place.
+"""Names that hold a tensor in some calls, at places behind a test that leaves these calls out.
 
 In `if self.training: n = torch.ones(4)` before `if not self.training and i >= n:` the comparison is never one of a
 tensor.

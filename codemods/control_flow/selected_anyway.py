@@ -1,4 +1,4 @@
-"""A selection that is made only where a mask leaves something out: where it takes all, it may be made as well.
+"""A selection that an `if` skips where the mask takes everything: there it changes nothing, and may be made as well.
 
 if not keep.all():                          boxes = boxes[keep]
     boxes = boxes[keep]

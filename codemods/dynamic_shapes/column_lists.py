@@ -1,7 +1,7 @@
-"""`columns = torch.where(matrix)[1]`: the columns that hold a true element, each once for every one, written to only.
+"""The columns that hold a true element, `columns = torch.where(matrix)[1]`, where they are only written to.
 
-Who writes one number to each, or what another tensor has there, does not notice that some are listed twice: the mask of
-the columns that hold any takes the place of the list.
+A column is listed once for each true element in it. Where every column gets one number, or what another tensor has
+there, writing twice is writing once: the mask of the columns that hold any takes the place of the list.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an index by a number gives is a view of the whole, and by a tensor a copy: where that shows."""
+"""Indexing by a number gives a view, and indexing by a tensor a copy: where the difference shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slices in loops over rows that go as a whole: a number that bounds them need not be looked at."""
+"""Slices in loops over rows that the fix of the loop removes: the numbers that bound them need no fix of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of a list of dimensions, `np.argsort(order)`, which turns a permutation round: in Python, by `sorted`.
+"""The inverse of a permutation of dimensions, `np.argsort(order)`, which `sorted` gives in Python.
 
 back = list(np.argsort(order))        back = sorted(range(len(order)), key=order.__getitem__)
 return x.permute(back)                return x.permute(back)

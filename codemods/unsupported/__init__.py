@@ -1,1 +1,1 @@
-"""CF7xx: what Dynamo does not trace at all, and has an equivalent that it does."""
+"""CF7xx: what Dynamo does not trace at all, where there is an equivalent that it traces."""
