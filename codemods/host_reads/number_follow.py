@@ -381,26 +381,11 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
     if (const is not None and isinstance(const.value, str | bytes)) or scope.value(other).is_(Kind.CONTAINER):
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
         return
+    if numbers and scope.value(other).dtype == "complex" and not isinstance(parent.op, ast.Add | ast.Sub):
+        flow.refuse(f"`{snippet(parent)}` is complex, and torch rounds complex products and quotients otherwise")
+        return
     if numbers and isinstance(parent.op, (*_ARITHMETIC, ast.Pow)):
-        plain = const is not None and isinstance(parent.op, ast.Add | ast.Sub | ast.Mult)
-        flow.compute(
-            integral=plain and isinstance(const.value, int) and abs(const.value) <= 100,  # type: ignore[union-attr]
-            exactly=plain and exact(const.value),  # type: ignore[union-attr]
-            whole=isinstance(parent.op, ast.Add | ast.Sub | ast.Mult) and scope.value(other).dtype in ("int", "bool"),
-            negates=isinstance(parent.op, ast.Mult) and not (plain and const.value >= 0),  # type: ignore[union-attr, operator]
-        )
-        if isinstance(parent.op, ast.Div) and not _nonzero(parent.right, scope):
-            flow.refuse(
-                f"`{snippet(parent)}` may divide by zero, which raises for numbers and not for tensors",
-                "math-errors",
-            )
-        if isinstance(parent.op, ast.Pow):
-            flow.refuse(
-                f"`{snippet(parent)}` raises for numbers where it overflows, divides by zero or is not real, and not "
-                "for tensors",
-                "math-errors",
-            )
-        follow(parent, scope, flow)
+        _among_numbers(parent, other, scope, flow)
         return
     length = scope.value(other).is_unknown and isinstance(other, ast.Name | ast.Attribute) and flow.read.dtype == "int"
     if isinstance(parent.op, ast.Mod) and parent.left is node and (length or _counts(flow.read, other, scope)):
@@ -415,6 +400,35 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
     if not isinstance(parent.op, _ARITHMETIC):
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
         return
+    _beside_tensor(node, parent, other, scope, flow)
+
+
+def _among_numbers(parent: ast.BinOp, other: ast.expr, scope: Scope, flow: Flow) -> None:
+    """Arithmetic with another number of Python's: the tensor takes part in it, and is followed from there."""
+    const = scope.value(other).const
+    plain = const is not None and isinstance(parent.op, ast.Add | ast.Sub | ast.Mult)
+    flow.compute(
+        integral=plain and isinstance(const.value, int) and abs(const.value) <= 100,  # type: ignore[union-attr]
+        exactly=plain and exact(const.value),  # type: ignore[union-attr]
+        whole=isinstance(parent.op, ast.Add | ast.Sub | ast.Mult) and scope.value(other).dtype in ("int", "bool"),
+        negates=isinstance(parent.op, ast.Mult) and not (plain and const.value >= 0),  # type: ignore[union-attr, operator]
+    )
+    if isinstance(parent.op, ast.Div) and not _nonzero(parent.right, scope):
+        flow.refuse(
+            f"`{snippet(parent)}` may divide by zero, which raises for numbers and not for tensors",
+            "math-errors",
+        )
+    if isinstance(parent.op, ast.Pow):
+        flow.refuse(
+            f"`{snippet(parent)}` raises for numbers where it overflows, divides by zero or is not real, and not "
+            "for tensors",
+            "math-errors",
+        )
+    follow(parent, scope, flow)
+
+
+def _beside_tensor(node: ast.expr, parent: ast.BinOp, other: ast.expr, scope: Scope, flow: Flow) -> None:
+    """Arithmetic with a tensor, where the way of the number ends."""
     if not isinstance(parent.op, ast.Div) and meets_whole_numbers(node, other, scope, flow):
         subtracted(node, parent.op, scope, flow)
         return
