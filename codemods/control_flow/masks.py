@@ -142,18 +142,20 @@ def shortcut_of(test: ast.expr, body: ast.expr, orelse: ast.expr, scope: Scope) 
 
 def selects_nothing(node: ast.expr, masks: Sequence[Mask]) -> bool:
     """Whether an expression is one of the masks that are empty, or a view of one."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) and selects_all(node.operand, masks):
-        return True
-    dumps = {ast.dump(view) for view in _viewed(node)}
-    return any(mask.empty and mask.dump in dumps for mask in masks)
+    return _is_mask(node, masks, empty=True)
 
 
 def selects_all(node: ast.expr, masks: Sequence[Mask]) -> bool:
     """Whether an expression is one of the masks that are full, or a view of one."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) and selects_nothing(node.operand, masks):
+    return _is_mask(node, masks, empty=False)
+
+
+def _is_mask(node: ast.expr, masks: Sequence[Mask], *, empty: bool) -> bool:
+    inverted = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) else None
+    if inverted is not None and _is_mask(inverted, masks, empty=not empty):
         return True
     dumps = {ast.dump(view) for view in _viewed(node)}
-    return any(not mask.empty and mask.dump in dumps for mask in masks)
+    return any(mask.empty == empty and mask.dump in dumps for mask in masks)
 
 
 def _viewed(node: ast.expr) -> Iterator[ast.expr]:

@@ -12,7 +12,7 @@ raise an error. So it is with what a branch divides by before it returns, where 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from compilefix.codemods.control_flow.exits import Exit
 from compilefix.codemods.double_where import divisor_of
@@ -27,15 +27,17 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.LtE, ast.GtE: a
 
 def zero_divisors(test: ast.expr, found: Exit, scope: Scope) -> list[ast.expr]:
     """The divisors on the way on that a test finds to be zero."""
-    wanted = {ast.dump(tested) for tested in _found_zero(test, scope)}
-    divisors = [d for statement in found.between for d in _divisors(statement, scope)]
-    return [d for d in divisors if ast.dump(d) in wanted and scope.value(d).is_tensor]
+    return _zero_in(found.between, test, scope)
 
 
 def tested_divisors(test: ast.expr, found: Exit, scope: Scope) -> list[ast.expr]:
     """The divisors in the statements of a branch that are zero where its test does not hold."""
-    wanted = {ast.dump(tested) for tested in _found_zero(_opposite(test), scope)}
-    divisors = [d for step in found.steps if isinstance(step, ast.Assign) for d in _divisors(step, scope)]
+    return _zero_in([step for step in found.steps if isinstance(step, ast.Assign)], _opposite(test), scope)
+
+
+def _zero_in(statements: Iterable[ast.stmt], test: ast.expr, scope: Scope) -> list[ast.expr]:
+    wanted = {ast.dump(tested) for tested in _found_zero(test, scope)}
+    divisors = [d for statement in statements for d in _divisors(statement, scope)]
     return [d for d in divisors if ast.dump(d) in wanted and scope.value(d).is_tensor]
 
 

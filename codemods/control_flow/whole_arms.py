@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from compilefix.analysis.in_place import becomes_new_tensor
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import ANY_MEMORY, Kind, Value, join_all, may_share, replace
 from compilefix.codemods.bound_names import unbound_before, unbound_behind
 from compilefix.codemods.conditions import condition, is_tensor_test
@@ -478,7 +479,7 @@ class _Writer:
         lines = range(first.lineno, (last.end_lineno or last.lineno) + 1)
         own = set(self.arm.stored()).difference(self.arm.names)
         before = self.scope.facts.env_before.get(self.node, {})
-        held = (_memory(v) for name, v in before.items() if name not in own)
+        held = (memory_of(v) for name, v in before.items() if name not in own)
         if not value.storage & self.scope.legality.writes.leaked(self.scope.facts):
             # What is anywhere, as `p.grad` is, is no memory that nobody else has got at.
             held = (storage - {ANY_MEMORY} for storage in held)
@@ -487,12 +488,6 @@ class _Writer:
             and all(t.startswith(start) and int(t.removeprefix(start).split(":")[0]) in lines for t in value.storage)
             and not any(may_share(value.storage, storage) for storage in held)  # of an earlier turn of a loop
         )
-
-
-def _memory(value: Value) -> frozenset[str]:
-    """The memory that a value or something in it may share."""
-    parts = [*(value.elements or ()), *([value.element] if value.element is not None else [])]
-    return value.storage.union(*(_memory(part) for part in parts))
 
 
 def _root(call: ast.Call) -> str | None:

@@ -74,24 +74,18 @@ def argument(node: ast.expr, plan: Plan, *, raw: bool) -> str:
     return late(node, plan, raw=raw)
 
 
-def _is_rest(node: ast.expr, plan: Plan) -> bool:
-    rest = plan.scope.function.node.args.vararg
-    return isinstance(node, ast.Name) and rest is not None and node.id == rest.arg and not _stored(node, plan)
-
-
-def _is_rest_by_name(node: ast.expr, plan: Plan) -> bool:
-    rest = plan.scope.function.node.args.kwarg
-    return isinstance(node, ast.Name) and rest is not None and node.id == rest.arg and not _stored(node, plan)
-
-
-def _stored(node: ast.Name, plan: Plan) -> bool:
-    return bool(plan.scope.names(node.id, stores=True))
+def _is_rest(node: ast.expr, plan: Plan, *, by_name: bool = False) -> bool:
+    """Whether an expression is what the function is given by `*args`, or by `**options`, as it was given."""
+    given = plan.scope.function.node.args
+    rest = given.kwarg if by_name else given.vararg
+    named = isinstance(node, ast.Name) and rest is not None and node.id == rest.arg
+    return named and not plan.scope.names(node.id, stores=True)  # type: ignore[attr-defined]
 
 
 def keyword_argument(node: ast.keyword, kind: HostKind | None, plan: Plan) -> str | None:
     """An argument with a name; None for one that is left out."""
     if node.arg is None:
-        if not _is_rest_by_name(node.value, plan):
+        if not _is_rest(node.value, plan, by_name=True):
             raise Refused(f"`**{ast.unparse(node.value)}` cannot be judged")
         plan.reasons.append(f"`**{ast.unparse(node.value)}` is taken to hold no `exc_info`, `stacklevel` or `file`")
         return "**" + late(node.value, plan, raw=True)

@@ -24,6 +24,7 @@ from compilefix.analysis.presence import absences
 from compilefix.analysis.recomputed import Calls, Recomputed, atoms
 from compilefix.analysis.regions import called_compiled
 from compilefix.analysis.run_by_python import run_by_python
+from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.totality import Totality
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.analysis.writes import WriteAnalysis, last_line, says
@@ -494,7 +495,7 @@ class Legality:
                 n
                 for n, v in env.items()
                 if n not in names
-                and may_share(_storage(v), value.storage)
+                and may_share(memory_of(v), value.storage)
                 and not v.is_(*PLAIN)
                 and _read_later(n, statement, facts)
             )
@@ -524,7 +525,7 @@ class Legality:
         """Whether names to which one branch gives the same memory may get memory of their own."""
         for (name, value), (other, second) in combinations(given.items(), 2):
             plain = value.is_(*PLAIN) or second.is_(*PLAIN)
-            if plain or not may_share(_storage(value), _storage(second)):
+            if plain or not may_share(memory_of(value), memory_of(second)):
                 continue
             storage = value.storage | second.storage
             writer = self.writer(storage, (name, other), facts, without=statement)
@@ -579,7 +580,7 @@ class Legality:
                 handed = [] if is_literal(node.comparators[0], None) else [node.left, *node.comparators]
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _COLLECTS:
                 handed = node.args
-            if any(may_share(_storage(facts.value(h)), outside) for h in handed):
+            if any(may_share(memory_of(facts.value(h)), outside) for h in handed):
                 return node
         return None
 
@@ -629,12 +630,6 @@ def reached(node: ast.AST, facts: FunctionFacts) -> Iterator[ast.expr]:
             return
     for child in ast.iter_child_nodes(node):
         yield from reached(child, facts)
-
-
-def _storage(value: Value) -> frozenset[str]:
-    """The memory that a value or something in it may share."""
-    parts = [*(value.elements or ()), *([value.element] if value.element is not None else [])]
-    return value.storage.union(*(_storage(p) for p in parts))
 
 
 _OTHERS = frozenset({Kind.CONTAINER, Kind.CALLABLE, Kind.OBJECT, Kind.NDARRAY})
