@@ -170,8 +170,7 @@ def block_obstacles(found: Blocks, scope: Scope) -> Iterator[Obstacle]:
         yield Obstacle(f"`{shown}` is not proved to be a tensor under a name")
     if overlaps(found.filled, scope):
         yield Obstacle(f"elements of `{shown}` may share memory: several of them cannot be written at once")
-    if filled.origin and filled.leaves and filled.dtype == "float":
-        yield Obstacle(f"`{shown}` may require a gradient, and a write into it is another error then")
+    yield from scope.legality.write_in_place(shown, filled)
     if filled.rank is None:
         reason = f"`{shown}` is not proved to have as many dimensions as the blocks, and else raises with another text"
         yield Obstacle(reason, "enough-dimensions")

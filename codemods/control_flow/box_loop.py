@@ -251,8 +251,7 @@ def box_obstacles(found: Boxes, scope: Scope) -> Iterator[Obstacle]:
         yield Obstacle(f"`{shown}` is not proved to be a tensor under a name")
     if any(overlaps(part, scope) for part in ast.walk(found.filled) if isinstance(part, ast.expr)):
         yield Obstacle(f"rows of `{shown}` may share memory: several of them cannot be written at once")
-    if filled.origin and filled.leaves and filled.dtype == "float":
-        yield Obstacle(f"`{shown}` may require a gradient, and a write into it is another error then")
+    yield from scope.legality.write_in_place(shown, filled)
     needed = len(found.sides) + 1
     if filled.rank is None:
         reason = f"`{shown}` is not proved to have {needed} dimensions, and else raises with another text"

@@ -203,8 +203,7 @@ def _obstacles(
         yield Obstacle(f"`{shown}` may share memory with what else is written, in another order then")
     if any(may_share(scope.value(other.part.tensor).storage, lengths.storage) for other in fills):
         yield Obstacle("the lengths may share memory with the rows")
-    if filled.origin and filled.leaves and filled.dtype == "float":
-        yield Obstacle(f"`{shown}` may require a gradient, and a write into it is another error then")
+    yield from scope.legality.write_in_place(shown, filled)
 
 
 def _other_name(one: ast.expr, other: ast.expr, scope: Scope) -> bool:

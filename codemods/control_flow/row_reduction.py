@@ -200,8 +200,7 @@ def _fills(filled: ast.expr, rows: Rows, found: _Reduced, scope: Scope) -> Itera
     read = (tensor, scope.value(found.part.lengths))
     if any(may_share(value.storage, other.storage) for other in read):
         yield Obstacle(f"`{shown}` may share memory with what is read")
-    if value.origin and value.leaves and value.dtype == "float":
-        yield Obstacle(f"`{shown}` may require a gradient, and a write into it is another error then")
+    yield from scope.legality.write_in_place(shown, value)
     if value.dtype is None or (value.dtype != "float" and tensor.dtype != value.dtype):
         yield Obstacle(f"`{shown}` is not proved to be floating", "same-shape-dtype")
     if value.rank is None or tensor.rank is None or value.rank != (1 if found.total else tensor.rank - 1):

@@ -51,8 +51,7 @@ class FilledSlices:
             yield Obstacle(f"`{shown}` is not proved to be a tensor", "branches-total")
         if overlaps(self.tensor, scope):
             yield Obstacle(f"elements of `{shown}` may share memory: they cannot be written at once")
-        if value.origin and value.leaves and value.dtype == "float":
-            yield Obstacle(f"`{shown}` may require a gradient, and a write into it is another error then")
+        yield from scope.legality.write_in_place(shown, value)
         needed = _dimensions(self.parts)
         if value.rank is None:
             reason = f"`{shown}` is not proved to have {needed} dimensions, and else raises with another text"

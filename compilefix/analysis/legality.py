@@ -446,6 +446,11 @@ class Legality:
             return isinstance(value.const.value, int | float) and abs(value.const.value) <= _LARGEST
         return value.is_(Kind.SIZE) or (value.is_(Kind.STATIC) and value.dtype in ("int", "bool"))
 
+    def write_in_place(self, shown: str, value: Value) -> Iterator[Obstacle]:
+        """Whether a write into a tensor raises as it did before: into one that is trained it is another error."""
+        if value.origin and value.leaves and value.dtype == "float":
+            yield Obstacle(f"`{shown}` may require a gradient, and a write into it is another error then")
+
     def saved(self, sides: Iterable[ast.expr], statement: ast.stmt, facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether what both sides keep for the backward pass stays as it is.
 
