@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
+from types import ModuleType
 
 import compilefix.codemods as package
 from compilefix.codemods.rule import Rule
@@ -19,20 +20,21 @@ def load() -> Mapping[str, type[Rule]]:
         TypeError: two rules have the same code or name.
     """
     rules: dict[str, type[Rule]] = {}
-    for family in pkgutil.iter_modules(package.__path__):
-        if not family.ispkg:
-            continue
-        folder = importlib.import_module(f"{package.__name__}.{family.name}")
-        for info in pkgutil.iter_modules(folder.__path__):
-            module = importlib.import_module(f"{folder.__name__}.{info.name}")
-            for item in vars(module).values():
-                if (
-                    isinstance(item, type)
-                    and issubclass(item, Rule)
-                    and item.__module__ == module.__name__
-                    and hasattr(item, "code")
-                ):
-                    if item.code in rules or any(item.name == other.name for other in rules.values()):
-                        raise TypeError(f"two rules are called {item.code} or {item.name}")
-                    rules[item.code] = item
+    for module in _modules():
+        for item in vars(module).values():
+            own = isinstance(item, type) and issubclass(item, Rule) and item.__module__ == module.__name__
+            if not own or not hasattr(item, "code"):
+                continue
+            if item.code in rules or any(item.name == other.name for other in rules.values()):
+                raise TypeError(f"two rules are called {item.code} or {item.name}")
+            rules[item.code] = item
     return dict(sorted(rules.items()))
+
+
+def _modules() -> Iterator[ModuleType]:
+    """The modules of all families of rules."""
+    for family in pkgutil.iter_modules(package.__path__):
+        if family.ispkg:
+            folder = importlib.import_module(f"{package.__name__}.{family.name}")
+            for info in pkgutil.iter_modules(folder.__path__):
+                yield importlib.import_module(f"{folder.__name__}.{info.name}")

@@ -61,15 +61,18 @@ class ProgramState:
 
     def defaults(self) -> Iterator[tuple[str, bool | int | float | str]]:
         """The numbers and texts that parameters of the program's own functions have as their defaults, by name."""
+        for function in self._own_functions():
+            for parameter in inspect.signature(function, follow_wrapped=False).parameters.values():
+                if isinstance(parameter.default, (bool, int, float, str)):
+                    yield f"{function.__module__}.{function.__qualname__}({parameter.name})", parameter.default
+
+    def _own_functions(self) -> Iterator[FunctionType]:
         for module in self._own_modules():
             for value in list(vars(module).values()):
                 inside = list(vars(value).values()) if isinstance(value, type) else [value]
                 for function in (getattr(item, "__func__", item) for item in inside):
                     if isinstance(function, FunctionType) and function.__module__ == module.__name__:
-                        for parameter in inspect.signature(function, follow_wrapped=False).parameters.values():
-                            if isinstance(parameter.default, (bool, int, float, str)):
-                                place = f"{module.__name__}.{function.__qualname__}({parameter.name})"
-                                yield place, parameter.default
+                        yield function
 
     def _all(self, seen: set[int]) -> Iterator[Slot]:
         for owner, module in self.modules.items():
