@@ -16,11 +16,11 @@ def becomes_copy(item: ast.Subscript, scope: Scope) -> Iterator[Obstacle]:
         return
     writer = next(_writes(item, scope), None)
     if writer is None:
-        reason = f"`{snippet(item)}` becomes a copy: who writes into it does not write into the whole"
+        reason = f"`{snippet(item)}` becomes a copy of what was a view: a write into it does not change the whole"
         yield Obstacle(reason, "no-aliasing")
     else:
         reason = f"`{snippet(item)}` becomes a copy, and `{snippet(writer)}` writes into it or the whole"
-        yield Obstacle(f"{reason}: who writes into it does not write into the whole")
+        yield Obstacle(f"{reason}: the one does not change the other any more")
 
 
 def _writes(item: ast.Subscript, scope: Scope) -> Iterator[ast.AST]:
