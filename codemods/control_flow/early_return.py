@@ -27,6 +27,7 @@ from compilefix.codemods.control_flow.liveness import read_at_any_time
 from compilefix.codemods.control_flow.masks import empty_masks_where, kept_by, shortcut_of
 from compilefix.codemods.control_flow.own_names import OwnNames, own_names, stored_by
 from compilefix.codemods.control_flow.returned_values import Returned, returned_of, values_of
+from compilefix.codemods.control_flow.selected_values import asks_for_gradient, without_gradient
 from compilefix.codemods.control_flow.tested_divisors import (
     divided_safely,
     tested_divisors,
@@ -211,7 +212,11 @@ def _edits(
     tested = tested_divisors(found.tests[0], found, scope) if names and len(tests) == 1 else []
     safely = divided_safely([d for d in tested if not own.reads(d)], names[0], heads, scope) if tested else {}
     head += [*noted, *_step_lines(found, own, heads, safely)]
-    given = {name: own.code(value, heads) for value, name in early.items() if own.names.get(value) != name}  # type: ignore[call-overload]
+    given = {
+        name: _early_code(value, own, heads, scope)
+        for value, name in early.items()
+        if not isinstance(value, ast.Name) or own.names.get(value) != name
+    }
     head += [f"{name} = {code}" for name, code in given.items()]
     template.refuse(heads.obstacles)
     divisors = [] if same or not named or len(tests) > 1 else zero_divisors(found.tests[0], found, scope)
@@ -245,6 +250,15 @@ def _edits(
             line = _line(sides, selecting, early, node, last, scope, body, template)
         edits.append(scope.edit(last, line, **body.parts))
     return tuple(edits)
+
+
+def _early_code(value: ast.expr, own: OwnNames, heads: Template, scope: Scope) -> str:
+    """The code of a value that is computed before the way on changes what it reads."""
+    if not isinstance(value, ast.Call) or not asks_for_gradient(value, scope):
+        return own.code(value, heads)
+    if own.reads(value):
+        heads.refuse([Obstacle(f"`{snippet(value)}` makes a tensor that requires a gradient")])
+    return heads.code(without_gradient(Given(value), scope, heads))
 
 
 def _step_lines(found: Exit, own: OwnNames, heads: Template, instead: Mapping[ast.expr, str]) -> Iterator[str]:
@@ -478,7 +492,7 @@ def _selection(
         side = sides[index]
         if side in finite:
             return double_where(Given(side), taken(tests, index), scope, template)
-        return early.get(side) or template.use(side)
+        return early.get(side) or template.code(without_gradient(Given(side), scope, template))
 
     code = result or code_of(len(sides) - 1)
     for index, test in reversed(list(enumerate(tests))):

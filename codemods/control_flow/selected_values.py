@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.bound_names import unbound_before
-from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
+from compilefix.codemods.conditions import condition, is_tensor_test, needs_own_if, order_kept, split_static
 from compilefix.codemods.control_flow.appended import is_appended
 from compilefix.codemods.control_flow.arms import (
     Arm,
@@ -71,18 +71,18 @@ def selected_values(links: Sequence[Link], scope: Scope, template: Template) -> 
 def _with_fixed_apart(links: Sequence[Link], scope: Scope) -> Sequence[Link]:
     """`if fixed or t: x = layer(x)` as two links: where it is fixed that the layer runs, nothing is selected.
 
-    What a layer gives may have another shape or dtype than what it is given.
+    What a layer gives may have another shape or dtype than what it is given. `if old is None or t: old = x` is two
+    links as well, since what else reads `old` counts on the first one.
     """
     test, node, body = links[0].test, links[0].node, links[0].body
     if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.Or) or len(body) > _FEW:
         return links
     count = next((i for i, value in enumerate(test.values) if is_tensor_test(value, scope)), 0)
+    if not count or not all(isinstance(s, ast.Assign | ast.AugAssign) for s in body):
+        return links
     calls = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Call)]
-    if (
-        not count
-        or all(_is_operation(scope.callee(call) or "") for call in calls)
-        or not all(isinstance(s, ast.Assign | ast.AugAssign) for s in body)
-    ):
+    operations = all(_is_operation(scope.callee(call) or "") for call in calls)
+    if operations and all(needs_own_if(value, scope) is None for value in test.values[:count]):
         return links
     parts = (test.values[:count], test.values[count:])
     apart = [v[0] if len(v) == 1 else ast.copy_location(ast.BoolOp(test.op, v), test) for v in parts]
@@ -347,6 +347,8 @@ def _selected(
 ) -> str | None:
     # A fixed conjunct stays around the selection, so what it says of the name holds there.
     before = value_before(name, node.body[0] if split_static(node.test, scope)[0] else node, scope)
+    if before is not None and _is_present(name, node, arms):
+        before = before.without(Kind.NONE)
     sides = [arm.assigns.get(name) for arm in arms]
     if arms[-1].test is not None:
         sides.append(None)
@@ -377,6 +379,15 @@ def _selected(
     return _nested(sides, arms, codes, name, finite, scope, template) + suffix
 
 
+def _is_present(name: str, node: ast.If, arms: Sequence[Arm]) -> bool:
+    """Whether what stands apart of the test, before the arms, asks whether a name is None: in the arms it is not."""
+    test, first = node.test, arms[0].test
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.Or) or first is None or first is test:
+        return False
+    left = first.values if isinstance(first, ast.BoolOp) else [first]
+    return any(ast.unparse(value) == f"{name} is None" for value in test.values if value not in (first, *left))
+
+
 def _nested(
     sides: Sequence[Given | None],
     arms: Sequence[Arm],
@@ -392,7 +403,7 @@ def _nested(
         if side is None
         else double_where(side, taken(codes, index), scope, template)
         if side.node in finite
-        else template.code(_without_gradient(side, scope, template))
+        else template.code(without_gradient(side, scope, template))
         for index, side in enumerate(sides)
     ]
     tests = [arm.test for arm in arms if arm.test is not None]
@@ -408,33 +419,55 @@ def _nested(
     return code
 
 
-def _without_gradient(side: Given, scope: Scope, template: Template) -> Given:
+def without_gradient(side: Given, scope: Scope, template: Template) -> Given:
     """`x.new_zeros(2, requires_grad=True)` without its keyword, which breaks the graph: what is selected is no leaf."""
     call = side.node
     if not isinstance(call, ast.Call) or side.inlined or side.built:
         return side
-    asks = _asks_for_gradient(call, scope)
+    asks = asks_for_gradient(call, scope)
     if not asks:
         return side
     reason = f"`{snippet(call)}` requires a gradient of its own, and what is selected only where the other side does"
     template.refuse([Obstacle(reason, "no-gradient")])
-    made = ast.copy_location(ast.Call(call.func, call.args, [k for k in call.keywords if k not in asks]), call)
+    made = ast.copy_location(_less(call, asks), call)
     scope.facts.values[made] = scope.value(call)
     return Given(made, built=True)
 
 
-def _asks_for_gradient(call: ast.Call, scope: Scope) -> list[ast.keyword]:
-    asks = [k for k in call.keywords if k.arg == "requires_grad" and ast.unparse(k.value) == "True"]
-    name = (scope.callee(call) or "").rpartition(".")[2]
+def _less(call: ast.Call, keywords: Sequence[ast.keyword]) -> ast.Call:
+    """A call, or what it is a method of, without keywords."""
+    func = call.func
+    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Call):
+        func = ast.Attribute(_less(func.value, keywords), func.attr, func.ctx)
+    return ast.Call(func, call.args, [k for k in call.keywords if k not in keywords])
+
+
+def asks_for_gradient(call: ast.Call, scope: Scope) -> list[ast.keyword]:
+    """The keyword with which a call makes a tensor that requires a gradient, also one that is put elsewhere then."""
+    made = _chain(call)[-1]
+    asks = [k for k in made.keywords if k.arg == "requires_grad" and ast.unparse(k.value) == "True"]
+    name = (scope.callee(made) or "").rpartition(".")[2]
     return asks if name.startswith("new_") or name in _FACTORIES else []
+
+
+def _chain(call: ast.Call) -> list[ast.Call]:
+    """A call, and the calls that it puts elsewhere or casts: `torch.zeros(2).to(device)` and `torch.zeros(2)`."""
+    chain = [call]
+    while isinstance(func := chain[-1].func, ast.Attribute) and func.attr in _PUTS and isinstance(func.value, ast.Call):
+        chain.append(func.value)
+    return chain
 
 
 def makes_leaf(statement: ast.stmt, scope: Scope) -> bool:
     """Whether a statement makes a tensor that requires a gradient, which it does no longer where it is selected."""
-    made = statement.value if isinstance(statement, ast.Assign) else None
-    return isinstance(made, ast.Call) and bool(_asks_for_gradient(made, scope))
+    made = statement.value if isinstance(statement, ast.Assign | ast.Return) else None
+    if not isinstance(made, ast.Call) or not asks_for_gradient(made, scope):
+        return False
+    chain = _chain(made)
+    return isinstance(statement, ast.Assign) or all(n in chain for n in ast.walk(made) if isinstance(n, ast.Call))
 
 
+_PUTS = frozenset({"to", "cuda", "cpu", "float", "double", "half", "type", "type_as"})
 _FACTORIES = frozenset({"tensor", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like"})
 
 

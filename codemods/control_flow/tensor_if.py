@@ -4,27 +4,30 @@
 Finds `if`/`elif`/`else` on a tensor whose branches give values to local names, attributes, elements (`p[i] = a`, `p[i]
 += a`) or places of a list, write in place, or return, and selects with `torch.where`. A turn of a loop that a tensor
 skips (`if probability < layerdrop: continue`) always runs, and its results are selected. What it collects under a
-fixed flag has as many items as turns that ran: with that flag set the `continue` stays, and breaks the graph. Where all
-that a turn does is to append a value to a list, of which only the sum, the mean and the length are asked behind the
-loop, each turn collects, a skipped one zero, and how many were kept is counted (`mask-not-empty`: one at least). A
+fixed flag has as many items as turns that ran: with that flag set the `continue` stays, and breaks the graph. Where
+all that a turn does is to append a value to a list, of which only the sum, the mean and the length are asked behind
+the loop, each turn collects, a skipped one zero, and how many were kept is counted (`mask-not-empty`: one at least). A
 condition that is fixed when Dynamo traces (a dtype, a flag) stays an `if` around the selection, and one inside a
-branch stays inside. `if mask.any():` around statements that change only what the mask selects goes away, and so does
-an `if` that does nothing. What a branch prints, logs, warns of or raises goes to the compile boundary with the
-condition (`log-late`, `exception-late`), also from a branch that gives values too. Early returns become one return,
-where what stands behind them may run always; of tuples, lists and dictionaries with the same keys, value by value;
-behind `if t: return` in a function that returns nothing, what it writes is selected. Branches that take several steps
-run under names of their own (`x_then`, `x_else`) before their results are selected. `if mask.all(): mask = None` only
-saves work, and goes away (`mask-for-none`), also beside `mask is None or`, and where the other side makes a mask of
-it; a padding mask that is None until something is padded is always made. A name that is `fixed or t.any()`, and of
-which only conditions ask, becomes a tensor where it is given its value: `fixed | t.any()`. A plain number on one side
-takes the shape and dtype of the tensor on the other (`number-to-tensor`, `same-shape-dtype`). A function that answers
-with `return False` behind a check and `return True` at its end, or returns such a flag, gives a boolean tensor
-(`number-to-tensor`), where the functions of its file that call it ask for no more than the truth; an `if` on what it
-gives is looked at then. A flag in a buffer that the class only ever sets (codes of a quantizer that the first batch
-chooses) is asked until it was seen set, and Python remembers that from then on (`set-once`): where the branch cannot
-be selected, or draws random numbers. A selection that is made only where its mask leaves something out (`if not
-keep.all(): x = x[keep]`, `if keep.sum() != len(x):`) is made always, where its size can stay in the graph
-(`capture-scalars`, `no-aliasing`: where all is selected a copy takes the place of the tensor; `one-dimension`).
+branch stays inside. `if old is None or t == 0:` stays an `if` on the first part, with the tensor selected in its
+`else` (one or two assignments stand twice then). `if mask.any():` around statements that change only what the mask
+selects goes away, and so does an `if` that does nothing. What a branch prints, logs, warns of or raises goes to the
+compile boundary with the condition (`log-late`, `exception-late`), also from a branch that gives values too. Early
+returns become one return, where what stands behind them may run always; of tuples, lists and dictionaries with the
+same keys, value by value; behind `if t: return` in a function that returns nothing, what it writes is selected. A
+tensor that is made to be selected requires no gradient of its own (`return torch.tensor(0.0, requires_grad=True)`:
+`no-gradient`). Branches that take several steps run under names of their own (`x_then`, `x_else`) before their results
+are selected. `if mask.all(): mask = None` only saves work, and goes away (`mask-for-none`), also beside `mask is None
+or`, and where the other side makes a mask of it; a padding mask that is None until something is padded is always made.
+A name that is `fixed or t.any()`, and of which only conditions ask, becomes a tensor where it is given its value:
+`fixed | t.any()`. A plain number on one side takes the shape and dtype of the tensor on the other (`number-to-tensor`,
+`same-shape-dtype`). A function that answers with `return False` behind a check and `return True` at its end, or
+returns such a flag, gives a boolean tensor (`number-to-tensor`), where the functions of its file that call it ask for
+no more than the truth; an `if` on what it gives is looked at then. A flag in a buffer that the class only ever sets
+(codes of a quantizer that the first batch chooses) is asked until it was seen set, and Python remembers that from then
+on (`set-once`): where the branch cannot be selected, or draws random numbers. A selection that is made only where its
+mask leaves something out (`if not keep.all(): x = x[keep]`, `if keep.sum() != len(x):`) is made always, where its size
+can stay in the graph (`capture-scalars`, `no-aliasing`: where all is selected a copy takes the place of the tensor;
+`one-dimension`).
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph there (GB0170). In a loop it gives up on the whole
@@ -220,7 +223,8 @@ class TensorIf(Rule):
             raising = {s for link in links if ends_in_exception(link.body, scope) for s in link.body}
             ran = [s for s in ran if s not in raising and _read_behind(s, node, scope)]
         if "no-gradient" in template.assumptions:  # what is selected is made without a gradient of its own
-            ran = [statement for statement in ran if not makes_leaf(statement, scope)]
+            kept = ast.Return if rest is not None else ()
+            ran = [statement for statement in ran if isinstance(statement, kept) or not makes_leaf(statement, scope)]
         always = tuple(scope.span(statement) for statement in ran)
         edits = (*edits, *template.edits)
         fix = Fix(edits, needed, template.assumptions, template.reasons, boundary=late, always=always)

@@ -31,7 +31,8 @@ unit in the last place on a GPU, where torch multiplies by the reciprocal of a n
 proved is a named assumption; one that is broken declines the fix, and so does a side that is no tensor by its looks:
 what a class makes, or what gives a context (`torch.no_grad() if frozen else nullcontext()`). Under `torch.no_grad()`
 gradients are not asked for. `torch.where(mask, x, 0).sum() if mask.any() else torch.zeros(())`, as CF503 leaves it, is
-the sum alone. `int(a) if t.any() else n`, of an integer of 64 bits, becomes `int(torch.where(t.any(), a, n))`.
+the sum alone. `int(a) if t.any() else n`, of an integer of 64 bits, becomes `int(torch.where(t.any(), a, n))`. In `a if
+old is None or t == 0 else b` the first part decides first, and `a` stands twice.
 
 Graph breaks: GB0170. torch: all supported versions.
 """
@@ -46,6 +47,7 @@ from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.conditions import (
     condition,
     is_tensor_test,
+    needs_own_if,
     order_kept,
     split_static,
     tensor_tests,
@@ -68,6 +70,7 @@ from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Given, Template, imports, judge_selection, torch_name, where
 
 _SHORT = 24
+_LOOSE = ast.BoolOp | ast.IfExp | ast.Lambda
 
 
 class TensorTernary(Rule):
@@ -125,6 +128,7 @@ class TensorTernary(Rule):
         if several is not None:
             fixed = [part for part in fixed if not asks_whether_there(part, several)]
             tests = [without_question(test, several) for test in tests]
+        apart, tests = _apart(tests, scope)
         template = Template(unrecorded=records_none(scope, node))
         template.refuse(order_kept(node.test, scope))
         test = condition(tests, scope, template)
@@ -147,10 +151,11 @@ class TensorTernary(Rule):
         )
         code = f"{where(scope)}({test}, {body}, {orelse}){suffix}"
         if fixed:
-            joined = " and ".join(
-                template.use(part, operand=isinstance(part, ast.BoolOp | ast.IfExp | ast.Lambda)) for part in fixed
-            )
+            joined = " and ".join(template.use(part, operand=isinstance(part, _LOOSE)) for part in fixed)
             code = f"{code} if {joined} else {template.use(node.orelse)}"
+        if apart:
+            joined = " or ".join(template.use(part, operand=isinstance(part, _LOOSE)) for part in apart)
+            code = f"{template.use(node.body, operand=isinstance(node.body, _LOOSE))} if {joined} else {code}"
         if several is not None:
             made = f"({code})" if fixed else code
             whole = f"{made} if isinstance({several}, {torch_name(scope)}.Tensor) else {template.use(node)}"
@@ -164,6 +169,21 @@ class TensorTernary(Rule):
         edits = (edit, *template.edits)
         fix = Fix(edits, imports(scope), template.assumptions, template.reasons, always=always)
         return self.fixed(scope, node, message, fix)
+
+
+def _apart(tests: list[ast.expr], scope: Scope) -> tuple[list[ast.expr], list[ast.expr]]:
+    """The fixed parts before the tensor of `old is None or t == 0` that others count on, and what is left of the test.
+
+    They decide first, as before, and the side that they choose stands twice.
+    """
+    test = tests[0]
+    if len(tests) > 1 or not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.Or):
+        return [], tests
+    count = next((i for i, value in enumerate(test.values) if is_tensor_test(value, scope)), 0)
+    fixed, left = test.values[:count], test.values[count:]
+    if all(needs_own_if(value, scope) is None for value in fixed):
+        return [], tests
+    return fixed, [left[0] if len(left) == 1 else ast.copy_location(ast.BoolOp(test.op, left), test)]
 
 
 def _is_short(test: ast.expr, scope: Scope) -> bool:
