@@ -85,7 +85,7 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
         if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Call):
             return _bind_results(target, statement.value, branch, around, scope, template)
         if isinstance(target, ast.Attribute) and (attribute := _own_attribute(target, scope)) is not None:
-            return _bind_attribute(target, attribute, statement.value, branch, scope, template)
+            return _bind_attribute(target, attribute, statement.value, branch, around, scope, template)
         item = (item_name(target, scope) or slot_name(target, scope)) if isinstance(target, ast.Subscript) else None
         if isinstance(target, ast.Subscript) and item is not None:
             branch.items[item] = target
@@ -95,7 +95,7 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
         return f"`{snippet(statement)}` assigns to more than a local name"
     registered = _registered(statement, scope)
     if registered is not None:
-        return _bind_attribute(registered[0], registered[0].attr, registered[1], branch, scope, template)
+        return _bind_attribute(registered[0], registered[0].attr, registered[1], branch, around, scope, template)
     if isinstance(statement, ast.If) and isinstance(around, ast.If) and around.orelse:
         return _bind_fixed(statement, branch, around, scope, template)
     if isinstance(statement, ast.AnnAssign) and statement.value is not None and isinstance(statement.target, ast.Name):
@@ -344,6 +344,16 @@ def _starts_as_tensor(name: str, scope: Scope) -> bool:
     return False
 
 
+def _was_given_tensor(name: str, around: ast.stmt, scope: Scope) -> bool:
+    """Whether the function itself gives an attribute a tensor before a statement, and hands its object to nobody."""
+    given = scope.facts.env_before.get(around, {}).get(name)
+    if given is None or not given.is_tensor or not given.certain:
+        return False
+    own = name.partition(".")[0]
+    uses = [n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == own]
+    return all(isinstance(scope.parents.get(use), ast.Attribute) for use in uses)
+
+
 def _runs_code(name: str, scope: Scope) -> bool:
     """Whether to assign an attribute runs the setter of a property, or a `__setattr__`, which may count or tell."""
     cls = scope.function.cls
@@ -354,11 +364,18 @@ def _runs_code(name: str, scope: Scope) -> bool:
 
 
 def _bind_attribute(
-    target: ast.Attribute, attribute: str, value: ast.expr, branch: Branch, scope: Scope, template: Template
+    target: ast.Attribute,
+    attribute: str,
+    value: ast.expr,
+    branch: Branch,
+    around: ast.stmt,
+    scope: Scope,
+    template: Template,
 ) -> str | None:
     """`self.x = value` or `self.x.data = value`, where `self.x` is a tensor before."""
     name = ast.unparse(target)
-    if not scope.value(value).may_be(Kind.TENSOR) or not _starts_as_tensor(attribute, scope):
+    starts = _starts_as_tensor(attribute, scope) or _was_given_tensor(name, around, scope)
+    if not scope.value(value).may_be(Kind.TENSOR) or not starts:
         return f"`{name}` is not proved to be a tensor"
     if target.attr == attribute and _runs_code(attribute, scope):
         return f"`{name} = ...` runs code of the project"
