@@ -21,10 +21,12 @@ loss = torch.where(mask, per_token, 0).sum() / mask.sum()
 ```
 
 ## Fix safety
-This rule has no fix: the rewrite depends on what the result is used for. The finding names the form to write. Where
-the shape is really needed, `torch._dynamo.config.capture_dynamic_output_shape_ops = True` keeps the operation in the
-graph (not `one_hot` and `combinations`, and not `bincount` with `minlength`); where that is set nothing is reported,
-and CF506 writes it where the code is compiled.
+`n[n < 1] = 1.0`, where the mask has no dimension, becomes `n.masked_fill_(n < 1, 1.0)`, which writes the same into the
+same memory: safe for a number that a tensor of half precision holds. For all else this rule has no fix: the rewrite
+depends on what the result is used for. The finding names the form to write. Where the shape is really needed,
+`torch._dynamo.config.capture_dynamic_output_shape_ops = True` keeps the operation in the graph (not `one_hot` and
+`combinations`, and not `bincount` with `minlength`); where that is set nothing is reported, and CF506 writes it where
+the code is compiled.
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
@@ -45,12 +47,13 @@ from compilefix.codemods.dynamic_shapes.drafts import Draft
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.first_place import FirstPlace
 from compilefix.codemods.dynamic_shapes.known_size import KnownSize
+from compilefix.codemods.dynamic_shapes.masked_fills import fill_of_one
 from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
 from compilefix.codemods.dynamic_shapes.masked_write import MaskedWrite
 from compilefix.codemods.dynamic_shapes.masks import is_mask, mask_of, named_mask, seems_mask
 from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of
 from compilefix.codemods.dynamic_shapes.repeats import is_difference
-from compilefix.codemods.finding import Finding, Span
+from compilefix.codemods.finding import Finding, Fix, Span
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import elements_of
@@ -143,6 +146,10 @@ class DataDependentShape(Rule):
         in_place = isinstance(parent, ast.AugAssign) and parent.target is node
         if scope.value(mask).rank == 0:
             message = f"`{snippet(mask)}` has no dimension: as an index its value is read, and the graph breaks"
+            filled = fill_of_one(parent, node, scope) if isinstance(parent, ast.Assign) else None
+            if filled is not None:
+                yield self.fixed(scope, node, message, Fix((filled,)), gb=("GB0033",))
+                return
             reason = f"write `torch.where({snippet(mask)}, <new value>, {snippet(node.value)})`"
             yield self.declined(scope, node, message, reason, gb=("GB0033",))
             return

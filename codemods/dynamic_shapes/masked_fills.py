@@ -63,6 +63,25 @@ def fill(statement: ast.Assign, target: ast.Subscript, scope: Scope, template: T
     return scope.edit(statement, "\n".join(lines), **own.parts)
 
 
+def fill_of_one(statement: ast.Assign, target: ast.Subscript, scope: Scope) -> Edit | None:
+    """`n.masked_fill_(n < 1, 1)` for `n[n < 1] = 1`, where neither has a dimension; None where that is not proved.
+
+    The tensor is made here: of a parameter that requires a gradient the two say in other words that it is a leaf.
+    """
+    mask, tensor = scope.value(target.slice), scope.value(target.value)
+    if len(statement.targets) > 1 or not (mask.is_tensor and tensor.is_tensor and mask.rank == tensor.rank == 0):
+        return None
+    if mask.dtype != "bool" or not (mask.certain and tensor.certain) or not _is_number(statement.value, scope):
+        return None
+    outside = any(token.startswith(("param:", "self.", "global.", "leaked")) for token in tensor.storage)
+    if outside or next(_held(statement.value, target.value, scope), None) is not None:
+        return None
+    own = Template()
+    owner = own.use(target.value, operand=True)
+    code = f"{owner}.masked_fill_({own.use(target.slice)}, {own.use(statement.value)})"
+    return scope.edit(statement, code, **own.parts)
+
+
 def _is_number(node: ast.expr, scope: Scope) -> bool:
     value = known_value(node, scope)
     return value.is_(Kind.STATIC) and value.dtype in ("int", "float", "bool")
