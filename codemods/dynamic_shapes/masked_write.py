@@ -265,6 +265,12 @@ class MaskedWrite(Rule):
         message: str,
     ) -> Finding:
         scope = elements.scope
+        # Elsewhere the operand is replaced where the mask is false; beside rows that are put in their places it is not.
+        near = elements.placed and "finite-derivative" in template.assumptions
+        divisor = _kept_from_zero(node, elements) if near else None
+        if divisor is not None:
+            reason = f"`{divisor}` is divided by, and the mask asks for it: zeros would come back as NaN gradients"
+            return self.declined(scope, node, message, reason)
         edits = elements.edits(node, lines, template)
         fills = fills_of(target.value, scope, template)
         edits = (*edits, *(e for e in fills if not any(e.target.overlaps(other.target) for other in edits)))
@@ -285,6 +291,29 @@ class MaskedWrite(Rule):
         always = () if edits[0].target == scope.span(node) else (scope.span(node),)
         fix = Fix(edits, imports(scope), template.assumptions, template.reasons, always=always)
         return self.fixed(scope, place, message, fix)
+
+
+def _kept_from_zero(node: ast.Assign | ast.AugAssign, elements: Elements) -> str | None:
+    """What the new values are divided by, where the mask compares it: its zeros are what the mask keeps out."""
+    scope = elements.scope
+    tests: list[ast.expr] = [elements.mask.node]
+    if isinstance(elements.mask.node, ast.Name):
+        stores = [scope.parents.get(store) for store in scope.names(elements.mask.node.id, stores=True)]
+        tests += [store.value for store in stores if isinstance(store, ast.Assign)]
+    compares = [n for test in tests for n in ast.walk(test) if isinstance(n, ast.Compare)]
+    compared = {ast.unparse(n) for one in compares for n in ast.walk(one) if isinstance(n, ast.Name | ast.Attribute)}
+    values = [node.value, *(definition.value for definition in elements.definitions)]
+    divisions = (n for v in values for n in ast.walk(v) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div))
+    divisors = [n.right for n in divisions]
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div):
+        divisors.append(node.value)
+    given = {ast.unparse(d.targets[0]): d.value for d in elements.definitions}
+    for divisor in divisors:
+        selected = given.get(ast.unparse(divisor), divisor)
+        base = selected.value if isinstance(selected, ast.Subscript) else selected
+        if isinstance(base, ast.Name | ast.Attribute) and ast.unparse(base) in compared:
+            return ast.unparse(divisor)
+    return None
 
 
 def _with_guard(
