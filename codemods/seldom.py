@@ -21,6 +21,8 @@ _EXPORTS = re.compile(
     r"(^|_)(onnx|exporting|exported|torchscript|tensorrt|trt|coreml|openvino)(_|$)|(^|_)export(_mode|_model)?$", re.I
 )
 """How flags are called that are set where a model is brought to another framework."""
+_DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)", re.I)
+"""How flags and arguments are called that are given where somebody looks for a mistake."""
 _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compute|cache|reset")
 """How functions are called that the first call may run to set something up."""
 _STORES = frozenset({"copy_", "fill_", "update", "setdefault", "append", "add", "__setitem__"})
@@ -57,6 +59,19 @@ def _stands_aside(node: ast.AST, scope: Scope) -> bool:
             if beside is not None and any(seldom(around, beside, scope) for seldom in _SELDOM):
                 return True
         child = around
+    return _stands_behind_a_way_out(node, scope)
+
+
+def _stands_behind_a_way_out(node: ast.AST, scope: Scope) -> bool:
+    """Whether what is made here was looked for before: `if name in _KEPT: return _KEPT[name]`."""
+    body, own = scope.function.node.body, scope.statement(node)
+    for place, statement in enumerate(body):
+        if own is statement or statement in scope.ancestors(own):
+            return False
+        if isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[-1], ast.Return):
+            opposite = ast.UnaryOp(ast.Not(), statement.test)
+            if _makes_once(opposite, body[place + 1 :], scope.function, _own_calls(scope)):
+                return True
     return False
 
 
@@ -102,6 +117,25 @@ def _exports(branch: ast.If, block: list[ast.stmt], _: Scope) -> bool:
         test, taken = test.operand, not taken
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and taken else [test]
     return taken and any(_EXPORTS.search(name) for part in parts if (name := _last_name(part)) is not None)
+
+
+def _debugs(branch: ast.If, block: list[ast.stmt], _: Scope) -> bool:
+    """Whether a block runs where somebody looks for a mistake: `if self.debug:`, `if debug_scale is not None:`."""
+    tests = branch.test.values if isinstance(branch.test, ast.BoolOp) else [branch.test]
+    if block is not branch.body or (len(tests) > 1 and isinstance(branch.test.op, ast.Or)):  # type: ignore[attr-defined]
+        return False
+    asked = [test.left if _asks_for_something(test) else test for test in tests]  # type: ignore[attr-defined]
+    return any(_DEBUGS.search(name) for part in asked if (name := _last_name(part)) is not None)
+
+
+def _asks_for_something(test: ast.expr) -> bool:
+    """Whether a test is `x is not None`."""
+    return (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.IsNot)
+        and _is_none(test.comparators[0])
+    )
 
 
 def _last_name(node: ast.expr) -> str | None:
@@ -168,6 +202,8 @@ def _missing(test: ast.expr) -> Iterator[ast.expr]:
             yield asked
         elif isinstance(asked, ast.Compare) and len(asked.ops) == 1 and isinstance(asked.ops[0], ast.In):
             yield asked.comparators[0]
+        elif isinstance(asked, ast.Compare) and _asks_for_something(asked):
+            yield asked.left
     elif isinstance(test, ast.Compare) and len(test.ops) == 1:
         operator, other = test.ops[0], test.comparators[0]
         nothing = isinstance(other, ast.Constant) and not other.value
@@ -281,26 +317,45 @@ def _holder(node: ast.expr) -> ast.expr:
     return node
 
 
-_SELDOM = (_exports, _sets_up, _is_for_other_callers)
+_SELDOM = (_exports, _debugs, _sets_up, _is_for_other_callers)
 
 
 def is_set_up_by_callers(scope: Scope) -> bool:
     """Whether what calls the function does so where something is missing, each time."""
-    callers = scope.compiled.callers
-    if not callers or not _MAKES.search(scope.function.node.name):
-        return False
-    caller = callers[-1]
-    facts = scope.legality.inference.facts(caller)
-    calls = [node for node, callee in facts.calls.items() if callee is scope.function]
-    around = parents((caller.node, *caller.nodes)) if calls else {}
-    return bool(calls) and all(_stands_in_set_up(call, around, caller, tuple(facts.calls.items())) for call in calls)
+    function = scope.function
+    for caller in reversed(scope.compiled.callers):
+        facts = scope.legality.inference.facts(caller)
+        calls = [node for node, callee in facts.calls.items() if callee is function]
+        around = parents((caller.node, *caller.nodes)) if calls else {}
+        own, named = tuple(facts.calls.items()), _MAKES.search(function.node.name) is not None
+        if calls and all(_stands_in_set_up(call, around, caller, own, named) for call in calls):
+            return True
+        function = caller
+    return False
 
 
 def _stands_in_set_up(
-    node: ast.AST, around: Mapping[ast.AST, ast.AST], caller: Function, calls: tuple[tuple[ast.AST, Function], ...]
+    node: ast.AST,
+    around: Mapping[ast.AST, ast.AST],
+    caller: Function,
+    calls: tuple[tuple[ast.AST, Function], ...],
+    named: bool,
 ) -> bool:
+    """Whether a call stands where something is missing, and makes it: what is called is `named` so, or a flag is."""
     while node in around:
         child, node = node, around[node]
         if isinstance(node, ast.If) and child in node.body and _makes_once(node.test, node.body, caller, calls):
-            return True
+            return named or _notes_once(node, caller)
     return False
+
+
+def _notes_once(branch: ast.If, function: Function) -> bool:
+    """Whether a block that runs where a global flag is off switches it on: `if not _inited: _inited = True`."""
+    shared = {name for node in function.of(ast.Global) for name in node.names}
+    return any(
+        isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Constant)
+        and statement.value.value is True
+        and any(isinstance(target, ast.Name) and target.id in shared for target in statement.targets)
+        for statement in branch.body
+    )

@@ -50,7 +50,7 @@ Graph breaks: none (a recompile). torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from compilefix.analysis import torch_api
 from compilefix.codemods.finding import Edit, Finding, Fix
@@ -62,6 +62,7 @@ from compilefix.source.tree import names_in, walk
 _OF_DEVICE = frozenset(
     {"torch.cuda.CUDAGraph", "torch.cuda.Stream", "torch.cuda.Event", "torch.cuda.make_graphed_callables"}
 )
+_PROPERTIES = ("device", "dtype", "shape", "size", "ndim", "dim")
 
 
 class LazyCache(Rule):
@@ -96,6 +97,11 @@ class LazyCache(Rule):
             elif given is not None:
                 why = f"the value hangs on `{given}`, which the caller gives: compute it before the compiled call"
                 yield self.declined(scope, node.test, message, f"{why}, and pass it in")
+            elif (trained := _trained(filled, scope)) is not None:
+                why = (
+                    f"it is made of `{trained}`, which training and loading change: compute it at each call, or fill it"
+                )
+                yield self.declined(scope, node.test, message, f"{why} before the compiled code is called")
             elif isinstance(found, str):
                 yield self.declined(scope, node.test, message, f"{found}: {reason}")
             else:
@@ -145,19 +151,52 @@ def _hangs_on(filled: Sequence[ast.stmt], scope: Scope) -> str | None:
     What is asked for its device or dtype alone is none: a buffer has these from the module.
     """
     given = {p.arg for p in scope.function.parameters} - {_self(scope.function), "device", "dtype"}
+    names = (node for node in _computed_of(filled, scope) if isinstance(node, ast.Name) and node.id in given)
+    return next((node.id for node in names if not _is_asked(node, scope, ("device", "dtype"))), None)
+
+
+def _trained(filled: Sequence[ast.stmt], scope: Scope) -> str | None:
+    """A parameter of the module that the value is computed of, also by way of names that the function gives."""
+    for node in _computed_of(filled, scope):
+        name = _attribute(node, scope.function) if isinstance(node, ast.Attribute) else None
+        if name is not None and not _is_asked(node, scope, _PROPERTIES) and _is_parameter(name, scope):
+            return snippet(node)
+    return None
+
+
+def _is_parameter(name: str, scope: Scope) -> bool:
+    """Whether a module keeps a parameter under a name: one that it makes, or one of a layer of torch."""
+    cls, project = scope.function.cls, scope.legality.inference.project
+    family = [] if cls is None else [cls, *project.ancestors(cls)]
+    methods = (method for one in family if isinstance(one, Class) for method in one.methods.values())
+    if any(_makes_parameter(statement, name, method) for method in methods for statement in method.of(ast.Assign)):
+        return True
+    layers = (base for base in family if isinstance(base, str) and base.startswith("torch.nn."))
+    return name in ("weight", "bias") and any(not base.endswith(".Module") for base in layers)
+
+
+def _makes_parameter(statement: ast.Assign, name: str, method: Function) -> bool:
+    made = isinstance(statement.value, ast.Call) and method.module.qualified(statement.value.func)
+    is_one = made in ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
+    return is_one and any(_attribute(target, method) == name for target in statement.targets)
+
+
+def _is_asked(node: ast.AST, scope: Scope, about: Collection[str] = _PROPERTIES) -> bool:
+    """Whether just the device or dtype of something is asked for, or what else it is asked about."""
+    parent = scope.parents.get(node)
+    return isinstance(parent, ast.Attribute) and parent.attr in about
+
+
+def _computed_of(filled: Sequence[ast.stmt], scope: Scope) -> Iterator[ast.AST]:
+    """What stands in the value, and in what the function gives the names in it."""
     pending: list[ast.AST] = [s.value for s in filled if isinstance(s, ast.Assign)]
     seen: set[str] = set()
     while pending:
         for node in walk(pending.pop()):
-            parent = scope.parents.get(node)
-            of_place = isinstance(parent, ast.Attribute) and parent.attr in ("device", "dtype")
-            if not isinstance(node, ast.Name) or node.id in seen or of_place:
-                continue
-            if node.id in given:
-                return node.id
-            seen.add(node.id)
-            pending += (s.value for s in _giving(node.id, scope) if s.lineno < node.lineno)
-    return None
+            yield node
+            if isinstance(node, ast.Name) and node.id not in seen and not _is_asked(node, scope, ("device", "dtype")):
+                seen.add(node.id)
+                pending += (s.value for s in _giving(node.id, scope) if s.lineno < node.lineno)
 
 
 def _giving(name: str, scope: Scope) -> Iterator[ast.Assign]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator
 
+from compilefix.analysis.torch_versions import known_of_version
 from compilefix.source.definitions import Function
 from compilefix.source.module import Module
 from compilefix.source.project import Project
@@ -65,7 +66,11 @@ def compile_time(
         if value is not None:
             return inner(value)
         value = _only_added_to(test.id, function)
-        return True if value is not None and inner(value) else None
+        if value is not None or test.id in function.bound:
+            return True if value is not None and inner(value) else None
+    own = frozenset() if function is None else function.bound
+    if isinstance(test, ast.Compare) and (known := known_of_version(test, module, project, own)) is not None:
+        return known
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.In | ast.NotIn) and len(test.ops) == 1:
         items = _chosen(test.comparators[0], inner, function)
         nothing = isinstance(items, ast.Tuple | ast.List) and not items.elts
@@ -75,6 +80,8 @@ def compile_time(
     name = module.qualified(test.func if isinstance(test, ast.Call) else test)
     if name is None:
         return None
+    if not isinstance(test, ast.Call) and (known := _asked_before(name, module, project)) is not None:
+        return known
     found = project.resolve(name)
     if isinstance(found, Function):
         if not isinstance(test, ast.Call):
@@ -88,6 +95,14 @@ def compile_time(
         return False
     held = _held(target, module, project) if isinstance(test, ast.Call) else ()
     return True if any(h in _COMPILING for h in held) else False if any(h in _NOT_COMPILED for h in held) else None
+
+
+def _asked_before(name: str, module: Module, project: Project) -> bool | None:
+    """What a global says that a file asked of torch's version: `TORCH_GE_17 = Version(torch.__version__) >= ...`."""
+    owner, _, attribute = name.rpartition(".")
+    home = module if not owner else project.modules.get(owner)
+    value = home.assigns.get(attribute) if home is not None else None
+    return known_of_version(value, home, project) if home is not None and isinstance(value, ast.Compare) else None
 
 
 def _bound_once(name: str, function: Function) -> ast.expr | None:

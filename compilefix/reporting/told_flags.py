@@ -23,6 +23,7 @@ _ADVICE = {
     ),
 }
 """The rules for flags: how others advise these, and what they are called."""
+_GRADIENTS, _FLAG_FOR_GRADIENTS = "CF712", "CF717"
 _WOULD_NOT_DO = "the flag would not do for "
 _WHAT_TO_WRITE = "write `"
 
@@ -33,6 +34,7 @@ def flags_told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     No other finding of the function advises the flag then. Where a fix sets the flag, the advice to do so at its place
     is not told.
     """
+    findings = _gradients_told_once(findings)
     by_function: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     for finding in findings:
         by_function[finding.path, finding.function].append(finding)
@@ -70,3 +72,19 @@ def _said(finding: Finding, refused: str | None, advice: str, flag: str) -> Find
     if refused is not None and not own.startswith(_WHAT_TO_WRITE):
         own += "; " + refused.replace("the flag", flag, 1)
     return replace(finding, declined=own)
+
+
+def _gradients_told_once(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, save a gradient at the place where a flag is offered that keeps it in the graph, as others tell."""
+    offers = {f.path: f.span for f in findings if f.code == _FLAG_FOR_GRADIENTS and f.fix is not None}
+    told = []
+    for finding in findings:
+        offer = offers.get(finding.path)
+        if offer is not None and finding.fix is None and finding.code == _GRADIENTS and finding.gb == ("GB9186",):
+            if finding.span == offer:
+                continue
+            finding = replace(
+                finding, declined=f"{finding.declined}; the flag of line {offer.line} keeps it in the graph"
+            )
+        told.append(finding)
+    return told

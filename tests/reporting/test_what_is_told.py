@@ -235,6 +235,107 @@ def test_a_switch_in_the_code_is_off() -> None:
         assert told(module(f"debug = False\n{binding}{read}"))
 
 
+@pytest.mark.parametrize(
+    ("test", "runs"),
+    [
+        ("torch.__version__ < '1.8'", False),
+        ("Version(torch.__version__) < Version('1.8.0')", False),
+        ("not Version(torch.__version__) >= Version('1.8.0')", False),
+        ("tuple(int(n) for n in torch.__version__.split('.')[:2]) < (1, 8)", False),
+        ("int(torch.__version__.split('.')[0]) == 1", False),
+        ("(1, 8) > TORCH", False),
+        ("OLD", False),
+        ("torch.__version__ < '2.12'", True),
+        ("torch.__version__.split('+')[0] < '2.2'", True),
+        ("int(torch.__version__.split('.')[1]) < 8", True),
+        ("Version(old) < Version('1.8')", True),
+        ("old < (1, 8)", True),
+        ("torch.version.cuda < '10.1'", True),
+    ],
+)
+def test_what_runs_with_versions_that_do_not_compile_is_not_told(test: str, runs: bool) -> None:
+    head = (
+        "TORCH = tuple(map(int, torch.__version__.split('.')[:2]))\nOLD = Version(torch.__version__) < Version('1.8')\n"
+    )
+    text = module(f"if {test}:\n    x = x[x > 0]").replace(
+        "KEPT = ", f"from packaging.version import Version\n{head}KEPT = "
+    )
+    assert runs is any("x[x > 0]" in f.source_line for f in told(text))
+
+
+def test_a_name_of_the_function_is_not_that_of_the_file() -> None:
+    text = module("OLD = self.kept\nif OLD:\n    x = x[x > 0]").replace(
+        "KEPT = ", "OLD = torch.__version__ < '1.8'\nKEPT = "
+    )
+    assert any("x[x > 0]" in f.source_line for f in told(text))
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("self.debug", True),
+        ("debug_scale is not None", True),
+        ("self.training and self.debug_mode", True),
+        ("self.training or self.debug_mode", False),
+        ("not self.debug", False),
+        ("debug_scale is None", False),
+        ("self.debugger", False),
+    ],
+)
+def test_what_looks_for_mistakes_is_told_behind_the_rest(test: str, expected: bool) -> None:
+    body = f"if {test}:\n    x = x[x > 0]"
+    text = module(body).replace("old=None", "debug_scale=None")
+    assert expected is all(quiet(text, "x[x > 0]"))
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("if name in KEPT:\n    return KEPT[name]\nprint('table')\nKEPT[name] = 1", True),
+        ("if KEPT.get(name):\n    return KEPT[name]\nprint('table')\nKEPT[name] = 1", False),
+        ("if name in KEPT:\n    return KEPT[name]\nprint('table')", False),
+        ("if name not in KEPT:\n    return None\nprint('table')\nKEPT[name] = 1", False),
+        ("print('table')\nif name in KEPT:\n    return KEPT[name]\nKEPT[name] = 1", False),
+    ],
+)
+def test_what_is_made_where_it_was_not_found_is_told_behind_the_rest(body: str, expected: bool) -> None:
+    more = f"\n\ndef plugin(name, x):\n{indent(body, '    ')}\n    return x\n"
+    assert quiet(module("plugin('a', x)") + more, "'table'") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("global _ready\nif not _ready:\n    _ready = True\n    find(x)", True),
+        ("global _ready\nif _ready:\n    _ready = False\n    find(x)", False),
+        ("_ready = None\nif not _ready:\n    _ready = True\n    find(x)", False),
+        ("global _ready\nif not _ready:\n    _ready = True\nfind(x)", False),
+    ],
+)
+def test_what_a_flag_of_the_file_lets_run_once_is_told_behind_the_rest(body: str, expected: bool) -> None:
+    more = f"\n\n_ready = False\n\n\ndef begin(x):\n{indent(body, '    ')}\n\n\n"
+    more += "def find(x):\n    deeper(x)\n\n\ndef deeper(x):\n    print('table')\n"
+    assert quiet(module("begin(x)") + more, "'table'") == [expected]
+
+
+def test_a_gradient_is_told_once_where_a_flag_keeps_it() -> None:
+    two = "a = torch.autograd.grad((x * x).sum(), x)\nb = torch.autograd.grad((x * x * x).sum(), x)\nx = a[0] + b[0]"
+    text = (
+        module(two).replace("old=None", "").replace("class Model", "run = torch.compile(lambda x: x)\n\n\nclass Model")
+    )
+    found = [f for f in told(text) if "autograd" in f.source_line]
+    assert [f.code for f in found] == ["CF717", "CF712"]
+    assert (found[1].declined or "").endswith("; the flag of line 18 keeps it in the graph")
+
+
+def test_what_is_made_of_a_parameter_is_not_said_to_belong_into_init() -> None:
+    body = "if self.kept is None:\n    w = self.scale.exp()\n    self.kept = w * 2\nx = x * self.kept"
+    for made, trained in (("nn.Parameter(torch.ones(3))", True), ("torch.ones(3)", False)):
+        found = told(module(body, made=f"self.kept = None\nself.scale = {made}"))
+        reasons = [f.declined or "" for f in found if f.code == "CF707"]
+        assert [reason.startswith("it is made of `self.scale`, which training") for reason in reasons] == [trained]
+
+
 def test_what_is_looked_for_among_texts_is_no_tensor() -> None:
     text = module("task = batch['task']\nif task in ('a', 'b'):\n    x = x + 1").replace("old=None", "batch: Batch")
     head = "from typing import Dict\nfrom torch import Tensor\nBatch = Dict[str, Tensor]\n"
