@@ -336,7 +336,9 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
     if template.mixes and perhaps_bool(test, scope):
         return _tensor_or_bool(test, scope, template, operand=operand)
     if not value.is_tensor:
-        reason = f"`{snippet(test)}` is not proved to be a tensor, and mixes with tensors in one condition"
+        some = "is not proved to be a tensor" + " in all calls" * value.sometimes_tensor
+        mixes = isinstance(scope.parents.get(test), ast.BoolOp | ast.UnaryOp)
+        reason = f"`{snippet(test)}` {some}{', and mixes with tensors in one condition' * mixes}"
         template.refuse([Obstacle(reason)])
         return None
     template.refuse(scope.legality.condition(test, scope.facts))

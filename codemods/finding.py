@@ -92,7 +92,8 @@ class Finding:
 
     `reached_by` runs from the compiled root to `function`, which stands `apart` where nothing is seen to compile it.
     Exactly one of `fix` and `declined` is set; `declined` names the precondition that failed, or says what a person
-    should do. A finding that is `minor` costs little: it leaves nothing to do, or hardly ever runs.
+    should do. A finding that is `minor` costs little: it leaves nothing to do, or hardly ever runs. One that `repeats`
+    says what another one says of the same statement.
     """
 
     code: str
@@ -110,6 +111,7 @@ class Finding:
     confirmed: bool | None = None
     apart: bool = False
     minor: bool = False
+    repeats: bool = False
 
     def is_allowed(self, allowed: frozenset[str] | None) -> bool:
         """Whether there is a fix that rests on nothing but what is allowed; None allows all."""

@@ -57,13 +57,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.param_groups import keeps_groups
 from compilefix.analysis.values import ARRAYS, Kind, Value
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.dynamic_shapes.expert_numbers import goes_with_loop
-from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.finding import Finding, Fix, Span
 from compilefix.codemods.host_reads.captured import CAPTURE, holds_integers, not_captured
 from compilefix.codemods.host_reads.checked_bounds import checked_fix, checked_tensor_fix
 from compilefix.codemods.host_reads.filled_slices import filled_slices
@@ -89,6 +90,7 @@ from compilefix.source.snippets import snippet
 _LOAD = ast.Load()
 _FROM_OUTSIDE = "pass the number in from outside the compiled code"
 _OUTSIDE = f"{_FROM_OUTSIDE}, or keep all elements and mask those behind it"
+_PLAIN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Assert)
 _SCALARS = frozenset({"alpha", "value", "beta"})
 _SUMS = frozenset({"add", "sub", "addmm", "baddbmm", "addbmm", "addmv", "addr", "index_add"})
 # Dynamo multiplies first in `x.add_(y, alpha=t)`, `x.addcmul_`, `x.addcdiv_` and `torch.addcdiv`.
@@ -132,6 +134,14 @@ class ImplicitRead(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Tensors in the places of numbers, and whole tensors that are read."""
+        told: dict[tuple[str, str | None], list[Span]] = {}
+        for finding in self._read(scope):
+            before = told.setdefault((finding.message, finding.declined), [])
+            repeats = finding.fix is None and any(_in_one_statement(span, finding.span, scope) for span in before)
+            before.append(finding.span)
+            yield replace(finding, repeats=True) if repeats else finding
+
+    def _read(self, scope: Scope) -> Iterator[Finding]:
         known = scope.facts.values
         for node in scope.nodes:
             if isinstance(node, ast.Call) and _may_read(node, scope):
@@ -378,6 +388,14 @@ class ImplicitRead(Rule):
             outcome = goes_with_loop(node, node, scope) or outcome
             return self.declined(scope, node, _message(node, what), outcome, gb=gb)
         return self.fixed(scope, node, _message(node, what), outcome, gb=gb)
+
+
+def _in_one_statement(first: Span, second: Span, scope: Scope) -> bool:
+    """Whether two places stand in one statement that has no others in it."""
+    start, end = min(first.line, second.line), max(first.end_line, second.end_line)
+    return any(
+        isinstance(node, _PLAIN) and node.lineno <= start and end <= (node.end_lineno or 0) for node in scope.nodes
+    )
 
 
 def _is_state_of_optimizer(node: ast.expr, scope: Scope) -> bool:

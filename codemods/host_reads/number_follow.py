@@ -248,7 +248,9 @@ def follow_name(
             flow.unseen = flow.unseen or any(scope.value(store).is_unknown for store in stores)
         else:
             reason = "is an argument on another way" if given and block is not None else "is assigned in several places"
-            flow.refuse(f"`{name}` {reason}")
+            flow.refuse(
+                f"`{name}` {reason}; keep a tensor on all ways, or pass the number in from outside the compiled code"
+            )
             return
         if not loads:
             flow.refuse(f"`{name}` is not used")

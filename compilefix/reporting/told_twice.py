@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from compilefix.codemods.finding import Finding, Span
+from compilefix.codemods.finding import Finding, Fix, Span
 from compilefix.reporting.told_flags import flags_told_once
 
 _OF_STORES = "CF304"
 _OF_READS = frozenset({"CF201", "CF202"})
+_OF_ELEMENTS = "CF503"
 _OF_NUMBERS = _OF_READS | {"CF401"}
 
 
@@ -24,13 +25,19 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
             reads[finding.path].append(finding.span)
     findings = flags_told_once(findings)
     told: set[tuple[str, str, int | str, str, str | None]] = set()
+    fixed: set[tuple[str, Span, Fix]] = set()
     kept: list[Finding] = []
     for finding in findings:
         # A name that holds a number of NumPy is read in many lines, and made in one.
         where = finding.function if finding.code == "CF401" else finding.span.line
         said = (finding.path, finding.code, where, finding.message, finding.declined)
-        repeated = finding.fix is None and finding.code in _OF_NUMBERS and said in told
+        repeated = finding.repeats or (finding.fix is None and finding.code in _OF_NUMBERS and said in told)
         told.add(said)
+        if finding.code == _OF_ELEMENTS and finding.fix is not None:
+            # One rewrite of what is selected, for each use of it.
+            rewritten = (finding.path, finding.span, finding.fix)
+            repeated = rewritten in fixed
+            fixed.add(rewritten)
         stored = finding.code == _OF_STORES and finding.fix is None
         if not repeated and not (stored and any(finding.span.holds(span) for span in reads[finding.path])):
             kept.append(finding)

@@ -20,6 +20,7 @@ _PLAIN_BASES = frozenset(
     | {"mlx", "tinygrad", "oneflow", "jittor", "megengine"}
 )
 """What begins the names of bases whose classes are no modules of torch, whatever `forward` they have."""
+_MOST_STEPS = 64
 
 
 class Project:
@@ -57,7 +58,10 @@ class Project:
 
     def _resolve(self, name: str) -> Function | Class | Module | str:
         seen: set[str] = set()
+        asked = name
         while name not in seen:
+            if len(seen) > _MOST_STEPS:
+                return asked  # a file that is called like a package takes something of that: it leads back to itself
             seen.add(name)
             head, _, tail = name.rpartition(".")
             if name in self.modules:

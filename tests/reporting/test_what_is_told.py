@@ -328,6 +328,26 @@ def test_a_gradient_is_told_once_where_a_flag_keeps_it() -> None:
     assert (found[1].declined or "").endswith("; the flag of line 18 keeps it in the graph")
 
 
+def test_a_number_that_one_statement_reads_often_is_told_once_there() -> None:
+    pairs = "for i in torch.cartesian_prod(torch.arange(2), torch.arange(2)):\n"
+    many = f"{pairs}    self.use(x[:, i[0]],\n        x[:, i[0]])\n    self.use(x[:, i[0]])"
+    found = [f for f in told(module(many)) if f.code == "CF202" and "i[0]" in f.message]
+    assert [f.span.line for f in found] == [16, 18]
+
+
+def test_a_rewrite_of_selected_elements_is_told_once() -> None:
+    text = module("y = x.masked_select(x > 0)\nx = y.sum() / y.numel()")
+    assert [f.code for f in told(text) if "masked_select" in f.source_line] == ["CF503"]
+
+
+def test_a_condition_by_itself_mixes_with_nothing() -> None:
+    head = "p = 3\nif old:\n    p = x.sum()\n"
+    for test, mixes in (("p <= 0", False), ("x.min() > 0 and p <= 0", True)):
+        found = told(module(f"{head}if {test}:\n    x = x + 1\n    self.use(x)"))
+        reasons = [f.declined or "" for f in found if f.code == "CF101"]
+        assert all((" mixes with " in reason) <= mixes for reason in reasons)
+
+
 def test_what_is_made_of_a_parameter_is_not_said_to_belong_into_init() -> None:
     body = "if self.kept is None:\n    w = self.scale.exp()\n    self.kept = w * 2\nx = x * self.kept"
     for made, trained in (("nn.Parameter(torch.ones(3))", True), ("torch.ones(3)", False)):

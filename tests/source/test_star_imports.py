@@ -147,3 +147,10 @@ def test_a_builtin_that_another_module_puts_aside(line: str, tmp_path: Path) -> 
     outcome = run(files, Config(tmp_path), rules=list(registry.load().values()))
     assert "CF709" not in {finding.code for finding in outcome.findings}
     assert not list(outcome.patchset)
+
+
+def test_a_file_that_takes_a_name_of_a_package_called_like_it_ends_the_search() -> None:
+    text = "from stars.inference import inference\n\ndef use():\n    return inference()\n"
+    project = Project([SourceFile(Path("/nets/stars.py"), "stars", text)])
+    assert project.resolve("stars.inference.inference") == "stars.inference.inference"
+    assert project.resolve("stars.inference") == "stars.inference"
