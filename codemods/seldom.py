@@ -36,11 +36,13 @@ _SENDS = frozenset(
     f"torch.distributed.{name}"
     for name in ("batch_isend_irecv", "isend", "irecv", "P2POp", "send_object_list", "recv_object_list")
 )
+_BETWEEN_DEVICES = ("torch.cuda.comm.", "torch.nn.parallel.comm.", "torch.cuda.nccl.")
+"""What begins the names of calls by which one process works on several devices, as nobody compiles."""
 
 
 def hardly_runs(node: ast.AST, scope: Scope) -> bool:
     """Whether what stands at a node runs once, before an error, for what is deprecated, or nowhere in compiled code."""
-    if not _SENDS.isdisjoint(scope.called):
+    if not _SENDS.isdisjoint(scope.called) or any(name.startswith(_BETWEEN_DEVICES) for name in scope.called):
         return True
     if _MAKES.search(scope.function.node.name) and not _LOADS.isdisjoint(scope.called):
         return True

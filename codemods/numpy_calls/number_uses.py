@@ -96,6 +96,10 @@ def follow(node: ast.expr, scope: Scope, use: Use, integral: bool) -> None:
         use.refuse(f"the number leaves the arithmetic of this function in `{snippet(parent)}`", "static-shape-values")
 
 
+_ROUNDS = frozenset({"math.ceil", "math.floor", "math.trunc"})
+"""What makes an integer of a number, which Dynamo asks the tensor for that stands for one of NumPy."""
+
+
 def _not_boolean(node: ast.expr, use: Use) -> None:
     """Two of NumPy's bools add up to one, and have no difference; Python's are integers."""
     if use.boolean:
@@ -115,6 +119,8 @@ def _argument(call: ast.AST | None, scope: Scope, use: Use, integral: bool) -> N
         _not_boolean(call, use)
     if name in ("int", "round", "range"):
         use.integer = True
+    elif name in _ROUNDS:
+        use.integer = use.read = True
     elif name == "float" or name.startswith("math."):
         use.integer = use.integer or integral
     elif name in ("min", "max", "abs"):

@@ -157,19 +157,19 @@ class NumpyStatic(Rule):
             )
         else:
             message = f"`{snippet(node)}` binds the graph to one size: the code is compiled again for every other"
+        seldom = not breaks and _is_of_last_dimension(node, scope)
         place = use.place if breaks and use.place is not None else node
         template = Template()
         template.refuse(use.obstacles)
         target, code = rewritten(node, function, scope, template, use)
         if template.broken is not None:
-            yield self.declined(scope, place, message, template.broken, effect=effect, gb=gb)
+            yield self.declined(scope, place, message, template.broken, effect=effect, gb=gb, minor=seldom)
             return
         uses_math = f"{math_name(scope)}." in code
         imports = ("math",) if uses_math and scope.local_name("math") is None else ()
         edit = scope.edit(target, code, **template.parts)
-        yield self.fixed(
-            scope, place, message, Fix((edit,), imports, template.assumptions, template.reasons), effect=effect, gb=gb
-        )
+        fix = Fix((edit,), imports, template.assumptions, template.reasons)
+        yield self.fixed(scope, place, message, fix, effect=effect, gb=gb, minor=seldom)
 
 
 def _is_of_own_shape(node: ast.expr, scope: Scope) -> bool:
@@ -185,6 +185,21 @@ def _is_of_own_shape(node: ast.expr, scope: Scope) -> bool:
     )
     named = any(isinstance(part, ast.Name) and is_size(part, scope) for part in parts)
     return bool(shapes) and own and not named
+
+
+def _is_of_last_dimension(node: ast.expr, scope: Scope) -> bool:
+    """Whether all sizes in an expression are those of last dimensions, which a layer has the same in each call."""
+    parts = list(walk(node))
+    if any(isinstance(part, ast.Name) and is_size(part, scope) for part in parts):
+        return False
+    sizes: list[ast.expr | None] = []
+    for part in parts:
+        if isinstance(part, ast.Attribute) and part.attr == "shape":
+            index = scope.parents.get(part)
+            sizes.append(index.slice if isinstance(index, ast.Subscript) else None)
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "size":
+            sizes.append(part.args[0] if part.args else None)
+    return bool(sizes) and all(size is not None and ast.unparse(size) == "-1" for size in sizes)
 
 
 def _is_of_shape(node: ast.expr, scope: Scope) -> bool:

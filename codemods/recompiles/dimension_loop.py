@@ -62,7 +62,10 @@ from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
 
-_FIXED = re.compile(r"class(es)?$|channels?$|fields?$|heads?$|features?$|labels?$|experts?$")
+_FIXED = re.compile(
+    r"class(es)?$|channels?$|fields?$|heads?$|features?$|labels?$|experts?$|joints?$|key_?points?$|landmarks?$"
+    r"|levels?$|scales?$|sources?$|speakers?$"
+)
 """What the names of sizes end in of which a model has the same number in every call."""
 _ADVICE = (
     "compute the whole dimension at once; where a turn needs the one before, keep the length fixed, or leave the loop "

@@ -64,6 +64,16 @@ def of_buffer(owner: ast.expr, scope: Scope) -> bool:
     return value.attr in {_registered(node) for node in ast.walk(scope.function.cls.node)}
 
 
+def is_part_of_buffer(owner: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is a buffer of the object, or a slice of one: `self.table[:, :n]`."""
+    while isinstance(owner, ast.Subscript):
+        owner = owner.value
+    if scope.function.cls is None or not isinstance(owner, ast.Attribute) or not isinstance(owner.value, ast.Name):
+        return False
+    own = next((parameter.arg for parameter in scope.function.parameters), None)
+    return owner.value.id == own and owner.attr in {_registered(node) for node in ast.walk(scope.function.cls.node)}
+
+
 def _registered(node: ast.AST) -> str | None:
     """The name under which a call registers a buffer."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:

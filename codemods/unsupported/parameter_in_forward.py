@@ -57,6 +57,7 @@ from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.codemods.unsupported.gradient_requests import (
+    is_part_of_buffer,
     kept_by,
     made_here,
     of_buffer,
@@ -171,6 +172,8 @@ class ParameterInForward(Rule):
         inside = value.is_tensor and not _outside(value)
         if _wants(node.args[:1], node) is False and (inside or (_stays_off(owner, scope) and _is_tensor(owner, scope))):
             return None  # it breaks no graph where it changes nothing
+        if _wants(node.args[:1], node) is False and is_part_of_buffer(owner, scope):
+            return None  # a buffer requires none
         if _is_derivative(owner, scope) or (inside and _is_of_own_layer(value, scope)):
             return None  # it requires a gradient already, and Dynamo does not mind
         if _is_backward(scope):

@@ -348,6 +348,33 @@ def test_a_condition_by_itself_mixes_with_nothing() -> None:
         assert all((" mixes with " in reason) <= mixes for reason in reasons)
 
 
+@pytest.mark.parametrize(
+    ("size", "expected"), [("x.shape[-1]", True), ("x.size(-1)", True), ("x.size(1)", False), ("x.shape[1]", False)]
+)
+def test_a_size_of_the_last_dimension_seldom_changes(size: str, expected: bool) -> None:
+    text = module(f"x = x / np.sqrt({size})").replace("import torch\n", "import numpy as np\nimport torch\n")
+    assert quiet(text, "np.sqrt") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("made", "breaks"),
+    [("math.floor(np.sqrt(x.shape[1]))", True), ("math.sqrt(np.sqrt(x.shape[1]))", False)],
+)
+def test_what_makes_an_integer_of_a_numpy_number_reads_it(made: str, breaks: bool) -> None:
+    text = module(f"x = x * {made}").replace("import torch\n", "import math\nimport numpy as np\nimport torch\n")
+    assert [f.effect == "break" for f in told(text) if f.code == "CF401"] == [breaks]
+
+
+def test_a_buffer_requires_no_gradient() -> None:
+    text = module("x = x + self.kept[:, : x.size(1)].requires_grad_(False)", made="self.register_buffer('kept', y)")
+    assert not told(text)
+
+
+def test_a_loop_over_the_joints_of_a_body_is_told_behind_the_rest() -> None:
+    text = module("num_joints = x.size(1)\nloss = 0\nfor i in range(num_joints):\n    loss = loss + self.use(x[:, i])")
+    assert quiet(text, "for i") == [True]
+
+
 def test_what_is_made_of_a_parameter_is_not_said_to_belong_into_init() -> None:
     body = "if self.kept is None:\n    w = self.scale.exp()\n    self.kept = w * 2\nx = x * self.kept"
     for made, trained in (("nn.Parameter(torch.ones(3))", True), ("torch.ones(3)", False)):
