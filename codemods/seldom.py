@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from compilefix.analysis.values import Kind
 from compilefix.source.definitions import Function
 from compilefix.source.syntax import unpacks
 from compilefix.source.tree import parents, walk
@@ -26,6 +27,7 @@ _DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)", re.I)
 _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compute|cache|reset")
 """How functions are called that the first call may run to set something up."""
 _STORES = frozenset({"copy_", "fill_", "update", "setdefault", "append", "add", "__setitem__"})
+_NO_TENSORS = (Kind.SIZE, Kind.NUMBER, Kind.STATIC, Kind.NONE, Kind.CONTAINER)
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 _ENDS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
 _LOADS = frozenset(
@@ -55,6 +57,8 @@ def _stands_aside(node: ast.AST, scope: Scope) -> bool:
         if isinstance(child, ast.stmt) and _ends_in_an_error(child, scope):
             return True
         if isinstance(around, ast.ExceptHandler):
+            return True
+        if isinstance(around, ast.IfExp) and child is around.body and _asks_for_unpassed(around.test, scope):
             return True
         if isinstance(around, ast.If):
             beside = around.body if child in around.body else around.orelse if child in around.orelse else None
@@ -259,6 +263,8 @@ def _asks_for_unpassed(test: ast.expr, scope: Scope) -> bool:
     if isinstance(test, ast.Call) and scope.callee(test) == "isinstance" and len(test.args) == 2:
         name, leaves_out = test.args[0], _is_number
         asked = ast.unparse(test.args[1]).endswith("Tensor")
+    elif isinstance(test, ast.Call) and scope.callee(test) == "torch.is_tensor" and len(test.args) == 1:
+        name, leaves_out, asked = test.args[0], _is_number, True
     elif isinstance(test, ast.Compare) and len(test.ops) == 1:
         name, leaves_out = test.left, _is_none
         own = scope.function.cls is None or scope.function.node.name.startswith("_")
@@ -267,12 +273,19 @@ def _asks_for_unpassed(test: ast.expr, scope: Scope) -> bool:
         return False
     if not isinstance(name, ast.Name) or not asked:
         return False
-    if not all(_stands_behind(ast.unparse(test), store, scope) for store in scope.names(name.id, stores=True)):
+    text, around = ast.unparse(test), scope.statement(test)
+    later = around.targets if isinstance(around, ast.Assign) else []
+    stores = [store for store in scope.names(name.id, stores=True) if store not in later]
+    if not all(_stands_behind(text, store, scope) for store in stores):
         return False
     facts = scope.legality.inference.facts
-    calls = [call for caller, call in scope.calls_here if facts(caller).calls.get(call) is scope.function]
-    given = [_given(name.id, call, scope) for call in calls if isinstance(call, ast.Call)]
-    return bool(given) and all(leaves_out(value) for value in given)
+    calls = [(caller, call) for caller, call in scope.calls_here if facts(caller).calls.get(call) is scope.function]
+    given = [(caller, _given(name.id, call, scope)) for caller, call in calls if isinstance(call, ast.Call)]
+    sizes = leaves_out is _is_number
+    return bool(given) and all(
+        leaves_out(value) or (sizes and value is not None and facts(caller).value(value).is_(*_NO_TENSORS))
+        for caller, value in given
+    )
 
 
 def _stands_behind(test: str, node: ast.AST, scope: Scope) -> bool:

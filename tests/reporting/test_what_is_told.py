@@ -375,6 +375,20 @@ def test_a_loop_over_the_joints_of_a_body_is_told_behind_the_rest() -> None:
     assert quiet(text, "for i") == [True]
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"), [("x.shape[-2:]", True), ("None", True), ("x[0]", False), ("old", False), ("KEPT", True)]
+)
+def test_a_tensor_that_no_call_gives_is_told_behind_the_rest(given: str, expected: bool) -> None:
+    more = "\n\ndef resized(x, size):\n    size = size.tolist() if torch.is_tensor(size) else size\n"
+    more += "    return nn.functional.interpolate(x, size)\n"
+    assert quiet(module(f"x = resized(x, {given})") + more, "tolist") == [expected]
+
+
+def test_what_one_process_does_on_several_devices_is_told_behind_the_rest() -> None:
+    text = module("x = torch.cuda.comm.broadcast(x, [0, 1])[0]\nif x.sum() > 0:\n    self.use(x.tolist())")
+    assert quiet(text, "tolist") == [True]
+
+
 def test_what_is_made_of_a_parameter_is_not_said_to_belong_into_init() -> None:
     body = "if self.kept is None:\n    w = self.scale.exp()\n    self.kept = w * 2\nx = x * self.kept"
     for made, trained in (("nn.Parameter(torch.ones(3))", True), ("torch.ones(3)", False)):
