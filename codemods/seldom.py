@@ -22,8 +22,8 @@ _EXPORTS = re.compile(
     r"(^|_)(onnx|exporting|exported|torchscript|tensorrt|trt|coreml|openvino)(_|$)|(^|_)export(_mode|_model)?$", re.I
 )
 """How flags are called that are set where a model is brought to another framework."""
-_DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)", re.I)
-"""How flags and arguments are called that are given where somebody looks for a mistake."""
+_DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)|^(show|plot|visuali[sz]e|draw)_|^visuali[sz]e$", re.I)
+"""How flags and arguments are called that are given where somebody looks for a mistake, or at a result."""
 _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compute|cache|reset")
 """How functions are called that the first call may run to set something up."""
 _STORES = frozenset({"copy_", "fill_", "update", "setdefault", "append", "add", "__setitem__"})
@@ -128,10 +128,26 @@ def _exports(branch: ast.If, block: list[ast.stmt], _: Scope) -> bool:
 def _debugs(branch: ast.If, block: list[ast.stmt], _: Scope) -> bool:
     """Whether a block runs where somebody looks for a mistake: `if self.debug:`, `if debug_scale is not None:`."""
     tests = branch.test.values if isinstance(branch.test, ast.BoolOp) else [branch.test]
-    if block is not branch.body or (len(tests) > 1 and isinstance(branch.test.op, ast.Or)):  # type: ignore[attr-defined]
+    if len(tests) > 1 and (block is not branch.body or isinstance(branch.test.op, ast.Or)):  # type: ignore[attr-defined]
         return False
-    asked = [test.left if _asks_for_something(test) else test for test in tests]  # type: ignore[attr-defined]
-    return any(_DEBUGS.search(name) for part in asked if (name := _last_name(part)) is not None)
+    taken = block is branch.body
+    return any(
+        asked is taken and (name := _last_name(part)) is not None and _DEBUGS.search(name) is not None
+        for part, asked in map(_flag_and_answer, tests)
+    )
+
+
+def _flag_and_answer(test: ast.expr) -> tuple[ast.expr, bool]:
+    """What a test asks of, and whether it is true where that is given: `not x`, `x == False`, `x is not None`."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        part, given = _flag_and_answer(test.operand)
+        return part, not given
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.comparators[0], ast.Constant):
+        if _asks_for_something(test):
+            return test.left, True
+        if isinstance(test.ops[0], ast.Eq | ast.Is) and isinstance(test.comparators[0].value, bool):
+            return test.left, test.comparators[0].value
+    return test, True
 
 
 def _asks_for_something(test: ast.expr) -> bool:

@@ -207,7 +207,7 @@ def _from_outside(owner: ast.expr, scope: Scope) -> str:
     given = isinstance(owner, ast.Name) and owner.id in {p.arg for p in scope.function.parameters}
     unseen = scope.value(owner).is_unknown and not given
     local = not given and isinstance(owner, ast.Name) and bool(scope.names(owner.id, stores=True))
-    where = _FROM_ELSEWHERE if unseen else _PERHAPS_FROM_OUTSIDE if local else _FROM_OUTSIDE
+    where = _PERHAPS_FROM_OUTSIDE if local else _FROM_ELSEWHERE if unseen else _FROM_OUTSIDE
     return f"`{snippet(owner)}` {where}"
 
 

@@ -92,8 +92,11 @@ _SHARED = frozenset(
 """What arrays have as tensors do."""
 
 
-_SEARCHES = re.compile(r"(Beam|Greedy)Search")
-"""How classes are called that decode texts step by step with the models that they hold, which users compile."""
+_SEARCHES = re.compile(r"(Beam|Greedy)Search|^Post_?[Pp]rocess")
+"""How classes are called that decode texts step by step with the models that they hold, which users compile.
+
+And those that make results of what a model gave.
+"""
 _OF_MODELS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "named_modules"})
 
 

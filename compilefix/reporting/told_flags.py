@@ -23,6 +23,8 @@ _ADVICE = {
     ),
 }
 """The rules for flags: how others advise these, and what they are called."""
+_SAYS_THE_SAME = {"CF506": ("CF501", "CF502"), "CF610": (), "CF205": ()}
+"""For each flag the rules whose message at its place is that of the flag."""
 _GRADIENTS, _FLAG_FOR_GRADIENTS = "CF712", "CF717"
 _WOULD_NOT_DO = "the flag would not do for "
 _WHAT_TO_WRITE = "write `"
@@ -59,7 +61,7 @@ def _told(findings: Sequence[Finding]) -> list[Finding | None]:
                 told[index] = None
             elif id(findings[index]) not in advised:
                 continue
-            elif finding.span in fixed and advice in (finding.declined or ""):
+            elif finding.span in fixed and (advice in (finding.declined or "") or finding.code in _SAYS_THE_SAME[code]):
                 told[index] = None
             elif refused:
                 told[index] = _said(finding, refused.get(finding.span), advice, flag)

@@ -280,6 +280,9 @@ def test_a_name_of_the_function_is_not_that_of_the_file() -> None:
         ("not self.debug", False),
         ("debug_scale is None", False),
         ("self.debugger", False),
+        ("not self.show_mask == False", True),
+        ("self.show_mask is True", True),
+        ("self.show_mask == False", False),
     ],
 )
 def test_what_looks_for_mistakes_is_told_behind_the_rest(test: str, expected: bool) -> None:
@@ -387,6 +390,22 @@ def test_a_tensor_that_no_call_gives_is_told_behind_the_rest(given: str, expecte
 def test_what_one_process_does_on_several_devices_is_told_behind_the_rest() -> None:
     text = module("x = torch.cuda.comm.broadcast(x, [0, 1])[0]\nif x.sum() > 0:\n    self.use(x.tolist())")
     assert quiet(text, "tolist") == [True]
+
+
+def test_what_a_flag_keeps_out_is_told_behind_the_rest() -> None:
+    body = "if show_mask == False:\n    return x\nelse:\n    x = x[x > 0]\n    self.use(x)"
+    assert quiet(module(body).replace("old=None", "show_mask=False"), "x[x > 0]") == [True]
+
+
+def test_a_selection_is_told_once_beside_the_flag_for_it() -> None:
+    text = module("if mask is not None:\n    x = x[mask]\nx = torch.var(torch.log(x))").replace("old=None", "mask=None")
+    assert [f.code for f in told(text) if "x[mask]" in f.source_line] == ["CF506"]
+
+
+def test_what_makes_results_of_what_a_model_gave_is_told_apart() -> None:
+    for name, apart in (("Model", False), ("PostProcessSegm", True)):
+        text = module("x = x[x > 0]").replace("Model", name)
+        assert {f.reached_by[0].endswith(" by itself") for f in told(text)} == {apart}
 
 
 def test_what_is_made_of_a_parameter_is_not_said_to_belong_into_init() -> None:
