@@ -129,7 +129,8 @@ def check(node: ast.expr, value: Value, plan: Plan, *, raw: bool) -> None:
     if _is_view(node, plan.scope):
         raise Refused(f"`{snippet(node)}` shows what the dictionary holds when it is shown")
     if value.is_(Kind.OBJECT, Kind.CALLABLE, Kind.NDARRAY) or (Kind.NDARRAY in value.kinds and not value.is_unknown):
-        raise Refused(f"`{snippet(node)}` is an object, which may have changed when it is shown")
+        is_one = "is" if value.is_(Kind.OBJECT, Kind.CALLABLE, Kind.NDARRAY) else "may be"
+        raise Refused(f"`{snippet(node)}` {is_one} an object, which may have changed when it is shown")
     if value.is_(Kind.CONTAINER) and value.ref == "torch.Size":
         return
     parts = [value, *([] if value.element is None else [value.element])]
