@@ -87,6 +87,8 @@ class LazyCache(Rule):
             filled = [s for s in node.body if _fills(s, name, scope)]
             if not filled or any(isinstance(s, ast.Assign) and _is_of_device(s.value, scope) for s in filled):
                 continue
+            if _is_emptied(name, scope):
+                continue  # each call finds it missing
             message = f"`self.{name}` is filled by the first call, and the second one is compiled again"
             reason = "compute it in `__init__`, as a buffer with `persistent=False` where it is a tensor"
             given = _hangs_on(filled, scope)
@@ -143,6 +145,18 @@ def _runs_on(name: str, node: ast.If, scope: Scope) -> bool:
     inside = {part for statement in node.body for part in walk(statement)}
     stores = (s for s in scope.of(ast.Assign) if _fills(s, name, scope) and s not in inside)
     return any(not isinstance(s.value, ast.Constant) for s in stores)
+
+
+def _is_emptied(name: str, scope: Scope) -> bool:
+    """Whether a method that the function calls sets the attribute back: `self._reset()`."""
+    called = {callee for callee in scope.facts.calls.values() if callee.cls is scope.function.cls}
+    return any(
+        isinstance(statement.value, ast.Constant)
+        and statement.value.value is None
+        and any(_attribute(target, callee) == name for target in statement.targets)
+        for callee in called
+        for statement in callee.of(ast.Assign)
+    )
 
 
 def _hangs_on(filled: Sequence[ast.stmt], scope: Scope) -> str | None:

@@ -10,6 +10,8 @@ from compilefix.reporting.told_flags import flags_told_once
 
 _OF_STORES = "CF304"
 _OF_READS = frozenset({"CF201", "CF202"})
+_OF_DRAWS = "CF403"
+_UNPROVED = " is not proved to be a tensor; if it is one: "
 _OF_ELEMENTS = "CF503"
 _OF_NUMBERS = _OF_READS | {"CF401"}
 
@@ -20,9 +22,12 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     `torch.ones(n, n)` reads the same number twice, which a line says once where nothing is fixed.
     """
     reads: dict[str, list[Span]] = defaultdict(list)
+    draws: dict[str, list[Span]] = defaultdict(list)
     for finding in findings:
         if finding.code in _OF_READS:
             reads[finding.path].append(finding.span)
+        elif finding.code == _OF_DRAWS:
+            draws[finding.path].append(finding.span)
     findings = flags_told_once(findings)
     told: set[tuple[str, str, int | str, str, str | None]] = set()
     fixed: set[tuple[str, Span, Fix]] = set()
@@ -38,6 +43,9 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
             rewritten = (finding.path, finding.span, finding.fix)
             repeated = rewritten in fixed
             fixed.add(rewritten)
+        if finding.code in _OF_READS and _UNPROVED in (finding.declined or ""):
+            # What NumPy has drawn: `rng.choice(n, 3).tolist()`.
+            repeated = repeated or any(finding.span.holds(span) for span in draws[finding.path])
         stored = finding.code == _OF_STORES and finding.fix is None
         if not repeated and not (stored and any(finding.span.holds(span) for span in reads[finding.path])):
             kept.append(finding)

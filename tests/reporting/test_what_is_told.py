@@ -408,6 +408,19 @@ def test_what_makes_results_of_what_a_model_gave_is_told_apart() -> None:
         assert {f.reached_by[0].endswith(" by itself") for f in told(text)} == {apart}
 
 
+def test_a_list_of_what_numpy_draws_is_told_at_the_draw() -> None:
+    text = module("n = self.rng.choice(range(3), 2).tolist()\nx = x[:, n]", made="self.rng = np.random.default_rng()")
+    found = told(text.replace("import torch\n", "import numpy as np\nimport torch\n"))
+    assert [f.code for f in found if "choice" in f.source_line] == ["CF403"]
+
+
+@pytest.mark.parametrize(("emptied", "expected"), [("None", 0), ("x", 1)])
+def test_what_each_call_sets_back_is_not_filled_once(emptied: str, expected: int) -> None:
+    body = "if self.kept is None:\n    self.kept = torch.ones(3)\nx = x + self.kept\nself.reset(x)"
+    found = told(module(body, more=f"\ndef reset(self, x):\n    self.kept = {emptied}\n"))
+    assert len([f for f in found if f.code == "CF707"]) == expected
+
+
 def test_what_is_made_of_a_parameter_is_not_said_to_belong_into_init() -> None:
     body = "if self.kept is None:\n    w = self.scale.exp()\n    self.kept = w * 2\nx = x * self.kept"
     for made, trained in (("nn.Parameter(torch.ones(3))", True), ("torch.ones(3)", False)):
