@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from compilefix.analysis.host_work import shows_progress
 from compilefix.analysis.values import Kind
 from compilefix.source.definitions import Function
 from compilefix.source.syntax import unpacks
@@ -26,6 +27,8 @@ _DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)|^(show|plot|visuali[sz]e|dra
 """How flags and arguments are called that are given where somebody looks for a mistake, or at a result."""
 _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compute|cache|reset")
 """How functions are called that the first call may run to set something up."""
+_SAMPLES = re.compile(r"(^|_)(sample|sampling|generate)(_|$)")
+"""How functions are called that run a whole model in each turn: with a bar that shows how far they have come, for long."""
 _STORES = frozenset({"copy_", "fill_", "update", "setdefault", "append", "add", "__setitem__"})
 _NO_TENSORS = (Kind.SIZE, Kind.NUMBER, Kind.STATIC, Kind.NONE, Kind.CONTAINER)
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
@@ -45,6 +48,8 @@ _BETWEEN_DEVICES = ("torch.cuda.comm.", "torch.nn.parallel.comm.", "torch.cuda.n
 def hardly_runs(node: ast.AST, scope: Scope) -> bool:
     """Whether what stands at a node runs once, before an error, for what is deprecated, or nowhere in compiled code."""
     if not _SENDS.isdisjoint(scope.called) or any(name.startswith(_BETWEEN_DEVICES) for name in scope.called):
+        return True
+    if _SAMPLES.search(scope.function.node.name) and shows_progress(scope.function):
         return True
     if _MAKES.search(scope.function.node.name) and not _LOADS.isdisjoint(scope.called):
         return True

@@ -421,6 +421,13 @@ def test_what_each_call_sets_back_is_not_filled_once(emptied: str, expected: int
     assert len([f for f in found if f.code == "CF707"]) == expected
 
 
+@pytest.mark.parametrize(("name", "expected"), [("p_sample_loop", True), ("generate", True), ("resample", False)])
+def test_what_shows_how_far_sampling_has_come_is_told_behind_the_rest(name: str, expected: bool) -> None:
+    more = f"\ndef {name}(self, x):\n    for t in tqdm(range(9), desc='steps'):\n        x = self.use(x, t)\n    return x\n"
+    text = module(f"x = self.{name}(x)", more=more).replace("import torch\n", "import torch\nfrom tqdm import tqdm\n")
+    assert quiet(text, "in tqdm") == [expected]
+
+
 def test_what_is_made_of_a_parameter_is_not_said_to_belong_into_init() -> None:
     body = "if self.kept is None:\n    w = self.scale.exp()\n    self.kept = w * 2\nx = x * self.kept"
     for made, trained in (("nn.Parameter(torch.ones(3))", True), ("torch.ones(3)", False)):
