@@ -28,7 +28,7 @@ _DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)|^(show|plot|visuali[sz]e|dra
 _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compute|cache|reset")
 """How functions are called that the first call may run to set something up."""
 _SAMPLES = re.compile(r"(^|_)(sample|sampling|generate)(_|$)")
-"""How functions are called that run a whole model in each turn: with a bar that shows how far they have come, for long."""
+"""How functions are called that run a whole model in each turn, for long where they show how far they have come."""
 _STORES = frozenset({"copy_", "fill_", "update", "setdefault", "append", "add", "__setitem__"})
 _NO_TENSORS = (Kind.SIZE, Kind.NUMBER, Kind.STATIC, Kind.NONE, Kind.CONTAINER)
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)

@@ -423,7 +423,8 @@ def test_what_each_call_sets_back_is_not_filled_once(emptied: str, expected: int
 
 @pytest.mark.parametrize(("name", "expected"), [("p_sample_loop", True), ("generate", True), ("resample", False)])
 def test_what_shows_how_far_sampling_has_come_is_told_behind_the_rest(name: str, expected: bool) -> None:
-    more = f"\ndef {name}(self, x):\n    for t in tqdm(range(9), desc='steps'):\n        x = self.use(x, t)\n    return x\n"
+    body = "    for t in tqdm(range(9), desc='steps'):\n        x = self.use(x, t)\n    return x\n"
+    more = f"\ndef {name}(self, x):\n{body}"
     text = module(f"x = self.{name}(x)", more=more).replace("import torch\n", "import torch\nfrom tqdm import tqdm\n")
     assert quiet(text, "in tqdm") == [expected]
 
