@@ -337,7 +337,10 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
         return _tensor_or_bool(test, scope, template, operand=operand)
     if not value.is_tensor:
         some = "is not proved to be a tensor" + " in all calls" * value.sometimes_tensor
-        mixes = isinstance(scope.parents.get(test), ast.BoolOp | ast.UnaryOp)
+        around = scope.parents.get(test)
+        while isinstance(around, ast.UnaryOp):
+            around = scope.parents.get(around)
+        mixes = isinstance(around, ast.BoolOp)
         reason = f"`{snippet(test)}` {some}{', and mixes with tensors in one condition' * mixes}"
         template.refuse([Obstacle(reason)])
         return None
