@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator
 
-from compilefix.analysis.torch_versions import known_of_version
+from compilefix.analysis.torch_versions import known_of_version, only_value_of
 from compilefix.source.definitions import Function
 from compilefix.source.module import Module
 from compilefix.source.project import Project
@@ -99,10 +99,8 @@ def compile_time(
 
 def _asked_before(name: str, module: Module, project: Project) -> bool | None:
     """What a global says that a file asked of torch's version: `TORCH_GE_17 = Version(torch.__version__) >= ...`."""
-    owner, _, attribute = name.rpartition(".")
-    home = module if not owner else project.modules.get(owner)
-    value = home.assigns.get(attribute) if home is not None else None
-    return known_of_version(value, home, project) if home is not None and isinstance(value, ast.Compare) else None
+    home, value = only_value_of(name, module, project)
+    return known_of_version(value, home, project) if isinstance(value, ast.Compare) else None
 
 
 def _bound_once(name: str, function: Function) -> ast.expr | None:

@@ -6,10 +6,12 @@ import ast
 import operator
 import re
 from collections.abc import Collection
+from typing import NamedTuple
 
 from compilefix.source.config import OLDEST_TORCH
 from compilefix.source.module import Module
 from compilefix.source.project import Project
+from compilefix.source.tree import walk
 
 _OLDEST = tuple(map(int, OLDEST_TORCH.split(".")))
 _PARSES = frozenset(
@@ -44,56 +46,114 @@ def known_of_version(
     if any(name.id in own and name.id not in turns for name in names):
         return None
     asked, kind, other = test.left, type(test.ops[0]), test.comparators[0]
-    if not _is_version(asked, module, project):
-        if not _is_version(other, module, project):
-            return None
-        asked, kind, other = other, _MIRRORED.get(kind, kind), asked
+    held = _version_in(asked, module, project)
+    if held is None:
+        kind, other = _MIRRORED.get(kind, kind), asked
+        held = _version_in(test.comparators[0], module, project)
     version = _version(other)
-    oldest = _OLDEST[:1] if _takes_first(asked) else _OLDEST
-    if version is None or kind not in _KNOWN:
+    if held is None or version is None or kind not in _KNOWN:
         return None
     if isinstance(other, ast.Constant) and isinstance(other.value, str) and version[0] >= _OLDEST[0]:
         return None  # two texts may be compared: "2.13" comes before "2.6"
     stands, answer = _KNOWN[kind]
-    return answer if stands(version, oldest) else None
+    return answer if stands(version, _OLDEST[: held.numbers]) else None
 
 
-def _is_version(node: ast.expr, module: Module, project: Project, depth: int = 0) -> bool:
-    """Whether an expression is torch's version, or its numbers."""
+class _Held(NamedTuple):
+    """What an expression holds of torch's version."""
+
+    numbers: int
+    """How many of its first numbers at least."""
+    in_list: bool
+    """Whether these are items, where an index of a text takes characters."""
+
+
+def _version_in(node: ast.expr, module: Module, project: Project, depth: int = 0) -> _Held | None:
+    """What of torch's version, from its beginning on, an expression is; None for anything else."""
+
+    def inner(part: ast.expr, in_list: bool | None = None) -> _Held | None:
+        found = _version_in(part, module, project, depth + 1)
+        return found if found is None or in_list is None else _Held(found.numbers, in_list)
+
     if depth > _MAX_DEPTH:
-        return False
+        return None
     if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr in ("split", "partition"):
-            return _is_version(node.func.value, module, project, depth + 1)
-        parses = _called(node) in _PARSES and bool(node.args)
-        return parses and _is_version(node.args[-1], module, project, depth + 1)
+        if _cuts(node):
+            return inner(node.func.value, in_list=True)  # type: ignore[attr-defined]
+        name = _called(node)
+        # `map(int, parts)`: another function may make anything of them.
+        if name not in _PARSES or not node.args or (name == "map" and ast.unparse(node.args[0]) != "int"):
+            return None
+        return inner(node.args[-1], in_list=name in ("list", "tuple", "map"))
     if isinstance(node, ast.Subscript):
-        first = isinstance(node.slice, ast.Constant) and node.slice.value == 0
-        return (first or isinstance(node.slice, ast.Slice)) and _is_version(node.value, module, project, depth + 1)
+        return inner(node.value, in_list=False) if _cuts_build(node) else _taken(inner(node.value), node.slice)
     if isinstance(node, ast.GeneratorExp | ast.ListComp):
-        return len(node.generators) == 1 and _is_version(node.generators[0].iter, module, project, depth + 1)
+        return inner(node.generators[0].iter, in_list=True) if _takes_each(node) else None
     if not isinstance(node, ast.Name | ast.Attribute):
-        return False
+        return None
     name = module.qualified(node) or ""
     if name in ("torch.__version__", "torch.version.__version__", "torch.torch_version.__version__"):
-        return True
-    owner, _, attribute = name.rpartition(".")
-    home = module if not owner else project.modules.get(owner)
-    given = home.assigns.get(attribute) if home is not None else None
-    return home is not None and given is not None and _is_version(given, home, project, depth + 1)
+        return _Held(len(_OLDEST), in_list=False)
+    home, given = only_value_of(name, module, project)
+    return None if given is None else _version_in(given, home, project, depth + 1)
 
 
-def _takes_first(node: ast.expr) -> bool:
-    """Whether the first of the numbers is asked for: `int(torch.__version__.split(".")[0])`."""
-    while isinstance(node, ast.Call) and node.args:
-        node = node.args[-1]
-    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and not _cuts_build(node)
+def only_value_of(name: str, module: Module, project: Project) -> tuple[Module, ast.expr | None]:
+    """What a global of a module or, by its full name, of another one is assigned, where nothing else is."""
+    owner, _, last = name.rpartition(".")
+    home = project.modules.get(owner) if owner else module
+    if (
+        home is None
+        or last not in home.assigns
+        or home.imported(last)
+        or last in home.functions
+        or last in home.classes
+    ):
+        return module, None
+    stores = (
+        n for n in walk(home.tree) if isinstance(n, ast.Name) and n.id == last and not isinstance(n.ctx, ast.Load)
+    )
+    alone = sum(1 for _ in stores) == 1 and not project.modules.texts.matching(last, rf"\.{last}\s*=(?!=)")
+    return home, home.assigns[last] if alone else None
+
+
+def _cuts(node: ast.expr) -> bool:
+    """Whether an expression is the parts of a text: `version.split(".")`."""
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("split", "partition")
+    )
 
 
 def _cuts_build(node: ast.Subscript) -> bool:
     """Whether what is behind a plus sign is left out: `torch.__version__.split("+")[0]`."""
-    call = node.value
-    return isinstance(call, ast.Call) and [getattr(a, "value", None) for a in call.args] == ["+"]
+    return _cuts(node.value) and [getattr(a, "value", None) for a in node.value.args] == ["+"]  # type: ignore[attr-defined]
+
+
+def _taken(held: _Held | None, index: ast.expr) -> _Held | None:
+    """What an index takes of a version: `[0]`, `[:2]`; None where it leaves out the beginning."""
+    if held is None:
+        return None
+    if not isinstance(index, ast.Slice):
+        return _Held(1, in_list=False) if isinstance(index, ast.Constant) and index.value == 0 else None
+    if index.lower is not None or index.step is not None:
+        return None
+    if index.upper is None:
+        return held
+    end = getattr(index.upper, "value", None)
+    # Characters that are taken of a text may end within its second number: "2.1" of "2.13".
+    return _Held(min(held.numbers, end) if held.in_list else 1, held.in_list) if type(end) is int and end > 0 else None
+
+
+def _takes_each(node: ast.GeneratorExp | ast.ListComp) -> bool:
+    """Whether each number comes as it is: `int(n) for n in parts`, or those that are numbers: `if n.isdigit()`."""
+    (loop, *others) = node.generators
+    turn = ast.unparse(loop.target)
+    plain = ast.unparse(node.elt) in (turn, f"int({turn})") and isinstance(loop.target, ast.Name)
+    return (
+        plain
+        and not others
+        and all(ast.unparse(test) in (f"{turn}.isdigit()", f"{turn}.isnumeric()") for test in loop.ifs)
+    )
 
 
 def _called(node: ast.Call) -> str:

@@ -251,11 +251,21 @@ def test_a_switch_in_the_code_is_off() -> None:
         ("Version(old) < Version('1.8')", True),
         ("old < (1, 8)", True),
         ("torch.version.cuda < '10.1'", True),
+        ("MAJOR < 2", False),
+        ("MAJOR == 2", True),
+        ("TORCH[0] <= 2", True),
+        ("int(torch.__version__[2:3]) < 1", True),
+        ("Version(torch.__version__[:3]) < Version('2.2')", True),
+        ("[int(n) % 2 for n in torch.__version__.split('.')] < [1]", True),
+        ("tuple(map(float, torch.__version__.split('.')[:2])) < (1, 8)", True),
+        ("AGAIN", True),
     ],
 )
 def test_what_runs_with_versions_that_do_not_compile_is_not_told(test: str, runs: bool) -> None:
     head = (
         "TORCH = tuple(map(int, torch.__version__.split('.')[:2]))\nOLD = Version(torch.__version__) < Version('1.8')\n"
+        "MAJOR = int(torch.__version__.split('.')[0])\n"
+        "try:\n    from there import AGAIN\nexcept ImportError:\n    AGAIN = torch.__version__ < '1.8'\n"
     )
     text = module(f"if {test}:\n    x = x[x > 0]").replace(
         "KEPT = ", f"from packaging.version import Version\n{head}KEPT = "
