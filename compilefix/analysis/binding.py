@@ -57,7 +57,7 @@ class Binding(Narrowing):
     def _parameter(self, arg: ast.arg, default: ast.expr | None, evidence: Evidence, hint: Value | None) -> Value:
         value = self.inference.annotated(arg.annotation, self.module)
         if value.is_tensor and self.objects_too(arg.arg):
-            value = join(value, replace(values.ANY_OBJECT, ref=next(iter(self.objects_too(arg.arg)))))
+            value = join(value, values.ANY_OBJECT)
         default_value = _default(default)
         if value.is_unknown and arg.annotation is None:
             kind = evidence.of(arg.arg)
