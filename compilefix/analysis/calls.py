@@ -25,7 +25,14 @@ from compilefix.analysis.in_place_functions import translated
 from compilefix.analysis.known_calls import method_only_keeps, method_only_reads, only_reads
 from compilefix.analysis.leaves import leaf_of
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS, legacy_tensor
-from compilefix.analysis.module_calls import gives_itself, made_module, makes_module, module_result, takes_only_floats
+from compilefix.analysis.module_calls import (
+    asks_for_complex,
+    gives_itself,
+    made_module,
+    makes_module,
+    module_result,
+    takes_only_floats,
+)
 from compilefix.analysis.narrowing import asked_for_tensors
 from compilefix.analysis.operators import element_of, opaque, stored_callable, tensor_attribute
 from compilefix.analysis.summaries import filled, from_summary, given_to, gives_all, memory_of, passed
@@ -45,8 +52,6 @@ _SHAPE_METHODS = {
 
 
 _RECURRENT = re.compile(r"rnn|lstm|gru", re.IGNORECASE)
-_COMPLEX = re.compile(r"\.to\([^()]*(complex|cfloat|cdouble|chalf)")
-"""A module that is made one of complex numbers gives such numbers, too."""
 _OF_ARRAYS = ("scipy.", "sklearn.", "skimage.", "cv2.", "networkx.", "pandas.")
 _PERHAPS_ARRAY = replace(values.NDARRAY, certain=False)
 _TENSOR = frozenset({Kind.TENSOR})
@@ -404,7 +409,7 @@ class Calls(Binding):
             self._handed_over(operands, env)
             if not method_only_reads(attr) and not method_only_keeps(attr):
                 self.perhaps_written(memory_of(receiver).union(*map(memory_of, operands)), env, self.place(node))
-        if gives_itself(receiver, (attr,), self.project) and not _COMPLEX.search(ast.unparse(node)):
+        if gives_itself(receiver, (attr,), self.project) and not asks_for_complex(operands):
             return receiver
         return opaque(self.place(node), [receiver, *operands])
 
@@ -512,7 +517,8 @@ class Calls(Binding):
             return foreach_result(name, args, operands, self.place(node))
         if name.startswith("Tensor."):
             return self._into_unknown(node, operands, env)
-        if makes_module(name) and not any(k.arg == "_weight" for k in node.keywords):  # may be one of integers
+        weights = "_weight" in keywords or asks_for_complex(keywords.values())  # integers or complex numbers, perhaps
+        if makes_module(name) and not weights:
             return made_module(name, node, self._named_layers(name, node) or args, self.place(node))
         moved = einops_result(name, args, keywords, self.place(node))
         if moved is not None:

@@ -382,6 +382,9 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
                 return tensor(storage=memory, leaves=frozenset({ANY_LEAF}) if asks else values.NOTHING)
         return _computed(node, module, inference)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        name = module.qualified(node)
+        if name is not None and torch_api.is_dtype(name):
+            return replace(values.STATIC, ref=name)
         owner = inference.module_global(module, node.value.id)
         logger = owner is not None and owner.ref == "logging.Logger"
         return replace(values.FUNCTION, ref=f"logging.Logger.{node.attr}") if logger else values.UNKNOWN

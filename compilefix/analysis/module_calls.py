@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from compilefix.analysis import torch_api, values
+from compilefix.analysis.dtypes import dtype_class
 from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.torch_calls import shaped
 from compilefix.analysis.values import ANY_MEMORY, Kind, Value, join_all, replace, tensor
@@ -99,6 +100,12 @@ def gives_itself(found: Value, methods: Collection[str], project: Project) -> bo
     if isinstance(cls, Class):
         return project.is_module_class(cls) and all(project.method(cls, method) is None for method in methods)
     return isinstance(cls, str) and cls.startswith("torch.nn.")
+
+
+def asks_for_complex(given: Iterable[Value]) -> bool:
+    """Whether one of the arguments for a module is a complex dtype: what the module gives is complex then, too."""
+    names = (torch_api.dtype_name(value.ref) for value in given if value.ref is not None)
+    return any(dtype_class(name) == "complex" for name in names)
 
 
 def may_be_switched(ref: str) -> bool:
