@@ -289,8 +289,15 @@ class Inference:
         key = (module.name, name)
         if key not in self._globals:
             self._globals[key] = values.UNKNOWN
-            self._globals[key] = _global_value(module.assigns[name], module, self)
+            given = module.all_given(name)
+            found = join_all(_global_value(value, module, self) for value in given)
+            self._globals[key] = values.UNKNOWN if found.is_static and self._is_set_elsewhere(module, name) else found
         return self._globals[key]
+
+    def _is_set_elsewhere(self, module: Module, name: str) -> bool:
+        """Whether another file gives a global of a module another value: `settings.SCALE = 2.0`."""
+        others = self.project.modules.texts.matching(name, rf"\.{name}\s*[-+*/]?=(?!=)")
+        return any(f"{module.name}.{name}" in self.project.modules[other].set_elsewhere for other in others)
 
 
 def _completed(found: Value, declared: Value) -> Value:

@@ -10,8 +10,9 @@ from functools import cached_property
 from compilefix.source.definitions import Class, Function
 from compilefix.source.files import SourceError, SourceFile
 from compilefix.source.places import Places
+from compilefix.source.syntax import is_literal
 from compilefix.source.torch_names import public_name
-from compilefix.source.tree import SIMPLE_STATEMENTS, children
+from compilefix.source.tree import SIMPLE_STATEMENTS, children, walk
 
 # The builtins in whose place `from module import *` puts something else.
 _STAR_BUILTINS = {
@@ -41,6 +42,7 @@ class Module:
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, Class] = {}
         self.assigns: dict[str, ast.expr] = {}
+        self._assigned: dict[str, list[ast.expr]] = {}
         self.all_functions: list[Function] = []
         self._blocks: dict[str, list[Sequence[ast.stmt]]] = {}
         self._changing: dict[str, bool] = {}
@@ -57,7 +59,7 @@ class Module:
         for cls in self.classes.values():
             cls.methods.clear()  # type: ignore[attr-defined]
             cls.__dict__.pop("other_methods", None)
-        for names in (self.functions, self.classes, self.assigns):
+        for names in (self.functions, self.classes, self.assigns, self._assigned):
             names.clear()
         self.all_functions.clear()
 
@@ -82,8 +84,46 @@ class Module:
             for target in node.targets:
                 if isinstance(target, ast.Name):
                     self.assigns[target.id] = node.value
+                    self._assigned.setdefault(target.id, []).append(node.value)
+                elif isinstance(target, ast.Tuple):
+                    for part in target.elts:
+                        if isinstance(part, ast.Name):
+                            self._assigned.setdefault(part.id, []).append(part)
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
             self.assigns[node.target.id] = node.value
+            self._assigned.setdefault(node.target.id, []).append(node.value)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            for value in self._assigned.get(node.target.id, ())[:1]:
+                self._assigned[node.target.id].append(ast.BinOp(value, node.op, node.value))
+
+    def all_given(self, name: str) -> Sequence[ast.expr]:
+        """All that the file gives a global, in its functions too (`global SCALE`): a name where that is not known."""
+        given = self._assigned.get(name, [])
+        if name in self.imports and not all(is_literal(value, None) for value in given):
+            given = [*given, ast.Name(name, ast.Load())]  # where it cannot be imported, the file gives it another value
+        if name not in self._shared:
+            return given
+        found = list(given)
+        for function in self.all_functions:
+            if any(name in node.names for node in function.of(ast.Global)):
+                stores = function.stores.get(name, [])
+                values = [node.value for node in function.of(ast.Assign) for t in node.targets if t in stores]
+                added = [node for node in function.of(ast.AugAssign) if node.target in stores]
+                values += [ast.BinOp(first, node.op, node.value) for node in added for first in given[:1]]
+                found += values if len(values) == len(stores) else stores
+        return found
+
+    @cached_property
+    def set_elsewhere(self) -> frozenset[str]:
+        """The full names of what the file gives another value in what it imports: `settings.SCALE = 2.0`."""
+        stores = (n for n in walk(self.tree) if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load))
+        return frozenset(name for node in stores if (name := self.qualified(node)) is not None)
+
+    @cached_property
+    def _shared(self) -> frozenset[str]:
+        """The globals that functions of the file may assign to."""
+        functions = self.all_functions if "global " in self.file.text else []
+        return frozenset(name for function in functions for node in function.of(ast.Global) for name in node.names)
 
     def _class(self, node: ast.ClassDef, prefix: str) -> None:
         methods: dict[str, Function] = {}

@@ -410,3 +410,51 @@ def test_a_function_that_is_written_for_the_type(written: str, kinds: set[Kind])
     result = function.of(ast.Return)[0].value
     assert result is not None
     assert set(Inference(project).facts(function).value(result).kinds) == kinds
+
+
+def test_a_global_is_all_that_the_file_gives_it() -> None:
+    text = """
+import torch
+try:
+    from there import TURNS
+except ImportError:
+    TURNS = 1
+ONCE = 3
+MORE = 3
+MORE += 1
+LATE = 3
+LATE, _ = 4, 5
+SCALE = 3
+COUNT = 1
+KIND = torch.complex64
+PAIR = 2
+FLAG = False
+KEPT = torch.float32
+def change(pair):
+    global SCALE, COUNT, KIND, PAIR, FLAG
+    SCALE = 2.5
+    COUNT += 1
+    KIND = torch.float32
+    PAIR, _ = pair
+    FLAG = True
+def f():
+    once, scale, count, kind, pair, flag = ONCE, SCALE, COUNT, KIND, PAIR, FLAG
+    kept, turns, more, late = KEPT, TURNS, MORE, LATE
+"""
+    found = {name: value for (_, _, name), value in claims(text).items()}
+    shown = {name: value.const.value for name, value in found.items() if value.const is not None}
+    assert shown == {"once": 3}
+    assert [name for name, value in found.items() if value.is_unknown] == ["pair", "turns", "late"]
+    assert (found["scale"].dtype, found["flag"].dtype) == (None, "bool")
+    assert (found["kind"].ref, found["kept"].ref) == (None, "torch.float32")
+
+
+@pytest.mark.parametrize(("writes", "known"), [("settings.FILL = 2.5", False), ("print(settings.FILL == 2.5)", True)])
+def test_a_global_that_another_file_sets_is_not_known(writes: str, known: bool) -> None:
+    settings = SourceFile(Path("settings.py"), "settings", "FILL = 3\n")
+    command = SourceFile(Path("command.py"), "command", f"import settings\ndef main():\n    {writes}\n")
+    user = SourceFile(Path("user.py"), "user", "from settings import FILL\ndef f():\n    fill = FILL\n")
+    project = Project([settings, command, user])
+    function = project.modules["user"].functions["f"]
+    facts = Inference(project).facts(function)
+    assert [facts.value(target).is_unknown for target in targets(function.node)] == [not known]
