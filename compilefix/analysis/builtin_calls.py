@@ -264,22 +264,53 @@ _NUMPY_SEVERAL = frozenset(
     f"numpy.{name}"
     for name in (
         *("array_split", "broadcast_arrays", "divmod", "dsplit", "frexp", "histogram", "histogram2d", "hsplit"),
-        *("ix_", "linalg.eig", "linalg.eigh", "linalg.qr", "linalg.svd", "mask_indices", "meshgrid", "modf"),
-        *("nonzero", "split", "tril_indices", "triu_indices", "unravel_index", "vsplit"),
+        *("histogramdd", "ix_", "linalg.eig", "linalg.eigh", "linalg.lstsq", "linalg.qr", "linalg.slogdet"),
+        *("linalg.svd", "mask_indices", "meshgrid", "modf", "nonzero", "random.get_state", "split", "tril_indices"),
+        *("triu_indices", "unravel_index", "vsplit"),
     )
 )
 """What gives several arrays, in a list or tuple."""
 
 
-_NUMPY_ONE_ARRAY = {"numpy.linalg.qr": {"mode"}, "numpy.linalg.svd": {"compute_uv"}}
-"""Arguments with which such a function may give one array alone."""
+_NUMPY_SEVERAL_OR_ONE: dict[str, tuple[int, frozenset[str]]] = {
+    "numpy.average": (3, frozenset({"returned"})),
+    "numpy.gradient": (0, frozenset()),
+    "numpy.linalg.qr": (1, frozenset({"mode"})),
+    "numpy.linalg.svd": (1, frozenset({"compute_uv"})),
+    "numpy.polyfit": (3, frozenset({"full", "cov"})),
+    "numpy.unique": (1, frozenset({"return_index", "return_inverse", "return_counts"})),
+}
+"""What gives one array or several, as further arguments or these keywords say: how many arguments say nothing of it."""
+
+
+_NUMPY_WITH_EACH = frozenset({"numpy.atleast_1d", "numpy.atleast_2d", "numpy.atleast_3d"})
+"""What gives an array for each of its arguments, one alone for one."""
+
+
+_NUMPY_TRUTHS = frozenset({"numpy.allclose", "numpy.array_equal", "numpy.array_equiv"})
+"""What gives a truth of Python, and a tensor where Dynamo runs it."""
+
+
+_NUMPY_FLOATS = frozenset(
+    f"numpy.{name}"
+    for name in (
+        *("arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "copysign", "cos", "cosh"),
+        *("deg2rad", "degrees", "divide", "exp", "exp2", "expm1", "fabs", "float32", "float64", "hypot", "log"),
+        *("log10", "log1p", "log2", "logaddexp", "mean", "rad2deg", "radians", "rint", "sin", "sinc", "sinh", "sqrt"),
+        *("std", "tan", "tanh", "true_divide", "var"),
+    )
+)
+"""What gives a float of integers, too."""
 
 
 _NUMPY_WRITERS = frozenset(
     f"numpy.{name}"
-    for name in ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask", "random.shuffle")
+    for name in (
+        *("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"),
+        *("random.seed", "random.set_state", "random.shuffle"),
+    )
 )
-"""What writes into an array and gives None."""
+"""What writes into an array, or into the state of the generator, and gives None."""
 
 
 _ARRAY_METHODS = frozenset(
@@ -343,6 +374,15 @@ def draws_one(name: str, count: int, keywords: Iterable[str | None]) -> bool:
     return count <= NUMPY_DRAWS[name] and not {"size", "d0", None} & set(keywords)
 
 
+_NUMPY_DISTRIBUTIONS = frozenset(
+    {
+        *("beta", "binomial", "chisquare", "exponential", "gamma", "geometric", "gumbel", "laplace", "logistic"),
+        *("lognormal", "poisson", "standard_normal", "triangular", "vonmises", "weibull"),
+    }
+)
+"""Draws of `numpy.random` that give one number where neither a size is asked for nor an array given."""
+
+
 NUMPY_GENERATORS = frozenset({"numpy.random.RandomState", "numpy.random.Generator"})
 """The classes of NumPy whose objects draw random numbers."""
 _MADE_GENERATORS = {
@@ -370,15 +410,19 @@ def numpy_result(name: str, args: Sequence[Value], keywords: Collection[str | No
     if name in _NUMPY_WRITERS:
         return values.NONE
     if args and all(v.is_(Kind.STATIC, Kind.SIZE) for v in args) and not name.startswith("numpy.random."):
-        return replace(values.STATIC, dtype="float", ref="numpy")
+        real = name in _NUMPY_FLOATS and all(v.dtype != "complex" for v in args)
+        return replace(values.STATIC, dtype="float" if real else None, ref="numpy")
     if name in _NUMPY_PYTHON or (name.startswith("numpy.random.") and name.rpartition(".")[2][:1].isupper()):
         return values.UNKNOWN
     # Of Python numbers alone some functions give a number that Dynamo computes itself.
     proved = name.startswith(("numpy.random.", "numpy.array", "numpy.asarray"))
     whole = any(v.kinds & _WHOLE and not v.is_unknown for v in args)
     array = values.NDARRAY if proved or whole else replace(values.NDARRAY, certain=False)
-    if name == "numpy.random.choice" and len(args) == 1 and "size" not in keywords:
+    one = drawn == "choice" and all(v.is_(Kind.NONE) for v in args[1:2])
+    if "size" not in keywords and (one or (drawn in _NUMPY_DISTRIBUTIONS and not whole)):
         return replace(array, kinds=_READ | {Kind.STATIC}, certain=False)
+    if name in _NUMPY_TRUTHS:
+        return replace(array, kinds=_READ)
     several = _gives_several(name, args, keywords)
     if several is None:
         return replace(values.container(array), kinds=values.CONTAINER | {Kind.NDARRAY}, certain=False)
@@ -387,10 +431,10 @@ def numpy_result(name: str, args: Sequence[Value], keywords: Collection[str | No
 
 def _gives_several(name: str, args: Sequence[Value], keywords: Collection[str | None]) -> bool | None:
     """Whether a function of `numpy` gives several arrays; None where the values of its arguments decide that."""
-    if name in _NUMPY_ONE_ARRAY and (len(args) > 1 or {None, *_NUMPY_ONE_ARRAY[name]} & set(keywords)):
-        return None
-    if name == "numpy.gradient" or (name == "numpy.average" and "returned" in keywords):
-        return None
-    if name == "numpy.unique":
-        return len(args) > 1 or any(keyword is None or keyword.startswith("return_") for keyword in keywords)
+    if name in _NUMPY_SEVERAL_OR_ONE:
+        silent, words = _NUMPY_SEVERAL_OR_ONE[name]
+        if len(args) > silent or {None, *words} & set(keywords):
+            return None
+    if name in _NUMPY_WITH_EACH:
+        return len(args) > 1
     return name in _NUMPY_SEVERAL or (name == "numpy.where" and len(args) == 1 and not keywords)

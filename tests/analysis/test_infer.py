@@ -72,6 +72,10 @@ np.argsort(x.numpy()) | np.argmax(x.numpy()) | np.dot(x.numpy(), x.numpy()) | np
 np.random.choice(3, 2) | np.arange(3) | np.arange(3).sum() | np.zeros(3)[0] | np.prod(x.shape) | np.array(x.shape) | np.array([1, 2]).tolist() | x.numpy().tolist() | x.numpy().item() | x.numpy().shape | x.numpy()[0] | x.numpy().dtype
 np.modf(x.numpy()) | np.divmod(x.numpy(), 2) | np.frexp(x.numpy()) | np.histogram(x.numpy()) | np.triu_indices(3) | np.unravel_index(1, (2, 2)) | np.indices((2, 2)) | np.ix_([0], [1]) | np.gradient(np.ones((3, 3)))
 np.all(x.numpy() > 0) | np.any(x.numpy() > 0) | np.isnan(x.numpy()) | np.linalg.norm(x.numpy()) | np.shape(x.numpy()) | np.ndim(x.numpy()) | np.float32(1) | np.int64(x.shape[0]) | np.float32(x.numpy().sum())
+np.unique(x.numpy(), return_index=False) | np.unique(x.numpy(), True) | np.average(x.numpy(), None, None, True) | np.linalg.qr(np.ones((2, 2)), "r") | np.linalg.svd(np.ones((2, 2)), True, False) | np.linalg.slogdet(np.eye(2))
+np.linalg.lstsq(np.eye(2), np.ones(2)) | np.histogramdd(np.ones((3, 2))) | np.atleast_1d(x.numpy(), x.numpy()) | np.atleast_2d(x.numpy()) | np.polyfit([0, 1, 2], [0, 1, 2], 1) | np.polyfit([0, 1, 2, 3, 4], [0, 1, 2, 3, 5], 1, cov=True)
+np.allclose(x.numpy(), 1) | np.array_equal(x.numpy(), x.numpy()) | np.random.seed(0) | np.random.get_state() | np.random.choice(3, None) | np.random.choice(a=3) | np.random.beta(1, 1) | np.random.beta(1, 1, 2) | np.random.beta([1, 2], 1)
+np.maximum(1, 2) | np.maximum(x.numel(), 1) | np.floor(x.numel()) | np.abs(-1) | np.gcd(2, 4) | np.sqrt(1j) | np.sqrt(2) | np.isnan(2.0) | np.mean(x.numel()) | np.divide(1, 2) | np.exp(x.numel()) | np.float64(2) ** 2 | np.power(2, x.numel())
 np.array2string(x.numpy()) | np.average(x.numpy()) | np.percentile(x.numpy(), 50) | np.cumsum(x.numpy()) | np.vectorize(abs)(x.numpy()) | np.apply_along_axis(sum, 0, np.ones((2, 2))) | np.linalg.svd(np.ones((2, 2))) | np.linalg.qr(np.ones((2, 2)))
 x == x.shape | x != (1, 2) | [1] == x | x == "none" | x != None
 x.requires_grad_() if flag else x | x.real | torch.complex(x.float(), x.float()) | x.float() * 1j | x.unsqueeze(-1).squeeze(-1) | x.sum() + x | x.sum(0) + y | x.mean() * y | x.softmax(0) * y
@@ -186,6 +190,7 @@ def snapshot(value: Any) -> Any:
     return torch.empty(value.shape, dtype=value.dtype) if isinstance(value, torch.Tensor) else value
 
 
+NUMPY_CLASSES = {"f": "float", "i": "int", "u": "int", "b": "bool", "c": "complex"}
 CLASSES = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
 
 
@@ -194,6 +199,8 @@ def dtype_class(value: Any) -> str | None:
         if value.dtype.is_floating_point:
             return "float"
         return "complex" if value.dtype.is_complex else "bool" if value.dtype == torch.bool else "int"
+    if isinstance(value, np.generic):
+        return NUMPY_CLASSES.get(value.dtype.kind)
     return CLASSES.get(type(value).__name__)
 
 
@@ -229,7 +236,7 @@ def contradictions(claimed: dict[Place, Value], seen: dict[Place, Any]) -> list[
             and (type(value) is not type(claim.const.value) or value != claim.const.value)
         ):
             found.append(f"{name} is {value!r}, claimed the constant {claim.const.value!r}")
-        numeric = isinstance(value, torch.Tensor | bool | int | float | complex)
+        numeric = isinstance(value, torch.Tensor | bool | int | float | complex | np.generic)
         if claim.dtype is not None and numeric and dtype_class(value) != claim.dtype:
             found.append(f"{name} is {getattr(value, 'dtype', type(value).__name__)}, claimed {claim.dtype}")
         if isinstance(value, torch.Tensor) and claim.is_tensor:
