@@ -23,7 +23,7 @@ _EXPORTS = re.compile(
     r"(^|_)(onnx|exporting|exported|torchscript|tensorrt|trt|coreml|openvino)(_|$)|(^|_)export(_mode|_model)?$", re.I
 )
 """How flags are called that are set where a model is brought to another framework."""
-_DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)|^(show|plot|visuali[sz]e|draw)_|^visuali[sz]e$", re.I)
+_DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)|^(show|plot|visuali[sz]e)_|^visuali[sz]e$", re.I)
 """How flags and arguments are called that are given where somebody looks for a mistake, or at a result."""
 _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compute|cache|reset")
 """How functions are called that the first call may run to set something up."""
@@ -130,16 +130,36 @@ def _exports(branch: ast.If, block: list[ast.stmt], _: Scope) -> bool:
     return taken and any(_EXPORTS.search(name) for part in parts if (name := _last_name(part)) is not None)
 
 
-def _debugs(branch: ast.If, block: list[ast.stmt], _: Scope) -> bool:
-    """Whether a block runs where somebody looks for a mistake: `if self.debug:`, `if debug_scale is not None:`."""
+def _debugs(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
+    """Whether a block runs where somebody looks for a mistake: `if self.debug:`, `if debug_scale is not None:`.
+
+    Not so where the flag is on until somebody says otherwise.
+    """
     tests = branch.test.values if isinstance(branch.test, ast.BoolOp) else [branch.test]
     if len(tests) > 1 and (block is not branch.body or isinstance(branch.test.op, ast.Or)):  # type: ignore[attr-defined]
         return False
     taken = block is branch.body
     return any(
-        asked is taken and (name := _last_name(part)) is not None and _DEBUGS.search(name) is not None
+        asked is taken
+        and (name := _last_name(part)) is not None
+        and _DEBUGS.search(name) is not None
+        and not any(isinstance(value, ast.Constant) and value.value for value in _first_values(part, scope.function))
         for part, asked in map(_flag_and_answer, tests)
     )
+
+
+def _first_values(flag: ast.expr, function: Function) -> Iterator[ast.expr]:
+    """What a flag is where nobody gives it another value: the default of a parameter, or what `__init__` stores."""
+    if isinstance(flag, ast.Name):
+        default = _defaults(function).get(flag.id)
+        given = [default] if flag.id in function.bound else function.module.all_given(flag.id)
+        yield from (value for value in given if value is not None)
+    elif isinstance(flag, ast.Attribute) and function.cls is not None:
+        init = function.cls.methods.get("__init__")
+        for assign in init.of(ast.Assign) if init is not None else ():
+            if init is not None and any(ast.unparse(target) == ast.unparse(flag) for target in assign.targets):
+                default = _defaults(init).get(assign.value.id) if isinstance(assign.value, ast.Name) else None
+                yield default or assign.value
 
 
 def _flag_and_answer(test: ast.expr) -> tuple[ast.expr, bool]:
@@ -326,11 +346,19 @@ def _given(name: str, call: ast.Call, scope: Scope) -> ast.expr | None:
     own = scope.function.node.args
     bound = scope.function.cls is not None and scope.function.parent is None and not scope.function.is_static
     names = [parameter.arg for parameter in (*own.posonlyargs, *own.args)]
-    given: dict[str, ast.expr | None] = dict(zip(reversed(names), reversed(own.defaults), strict=False))
-    given.update((p.arg, default) for p, default in zip(own.kwonlyargs, own.kw_defaults, strict=True))
+    given = _defaults(scope.function)
     given.update(zip(names[int(bound) :], call.args, strict=False))
     given.update((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg is not None)
     return given.get(name)
+
+
+def _defaults(function: Function) -> dict[str, ast.expr | None]:
+    """By parameter what it is where a call says nothing of it."""
+    own = function.node.args
+    names = [parameter.arg for parameter in (*own.posonlyargs, *own.args)]
+    found: dict[str, ast.expr | None] = dict(zip(reversed(names), reversed(own.defaults), strict=False))
+    found.update((p.arg, default) for p, default in zip(own.kwonlyargs, own.kw_defaults, strict=True))
+    return found
 
 
 def _is_number(value: ast.expr | None) -> bool:

@@ -39,6 +39,7 @@ from compilefix.analysis.host_work import (
 )
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.live_code import leaves, live_nodes
+from compilefix.analysis.module_calls import makes_module
 from compilefix.analysis.used_by import serves_others, serves_the_host
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.definitions import Class, Function
@@ -92,11 +93,10 @@ _SHARED = frozenset(
 """What arrays have as tensors do."""
 
 
-_SEARCHES = re.compile(r"(Beam|Greedy)Search|^Post_?[Pp]rocess")
-"""How classes are called that decode texts step by step with the models that they hold, which users compile.
-
-And those that make results of what a model gave.
-"""
+_SEARCHES = re.compile(r"(Beam|Greedy)Search")
+"""How classes are called that decode texts step by step with the models that they hold, which users compile."""
+_MAKES_RESULTS = re.compile(r"^Post_?[Pp]rocess")
+"""How classes are called that make results of what a model gave, where they hold nothing that is trained."""
 _OF_MODELS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "named_modules"})
 
 
@@ -157,7 +157,14 @@ def library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple
                     apart = makes_pictures(method) or is_for_another_framework(cls, project)
                     apart = apart or _is_for_data(cls, project) or _goes_over_a_model(method)
                     apart = apart or _SEARCHES.search(cls.node.name) is not None
+                    apart = apart or (_MAKES_RESULTS.search(cls.node.name) is not None and not _learns(cls))
                     yield method, f"{method.qualname} by itself" if apart else method.qualname
+
+
+def _learns(cls: Class) -> bool:
+    """Whether a class makes layers or parameters of torch's."""
+    calls = (node for method in cls.methods.values() for node in method.of(ast.Call))
+    return any(makes_module(cls.module.qualified(node.func) or "") for node in calls)
 
 
 def _goes_over_a_model(method: Function) -> bool:

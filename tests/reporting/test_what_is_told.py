@@ -293,11 +293,18 @@ def test_a_name_of_the_function_is_not_that_of_the_file() -> None:
         ("not self.show_mask == False", True),
         ("self.show_mask is True", True),
         ("self.show_mask == False", False),
+        ("self.show_always", False),
+        ("self.show_by_default", False),
+        ("self.show_when_asked", True),
+        ("debug_level", False),
+        ("self.draw_samples", False),
     ],
 )
 def test_what_looks_for_mistakes_is_told_behind_the_rest(test: str, expected: bool) -> None:
     body = f"if {test}:\n    x = x[x > 0]"
-    text = module(body).replace("old=None", "debug_scale=None")
+    text = module(body, made="self.show_always = True\nself.show_by_default = show\nself.show_when_asked = quiet")
+    text = text.replace("__init__(self)", "__init__(self, show=True, quiet=False)")
+    text = text.replace("old=None", "debug_scale=None, debug_level=1")
     assert expected is all(quiet(text, "x[x > 0]"))
 
 
@@ -413,8 +420,9 @@ def test_a_selection_is_told_once_beside_the_flag_for_it() -> None:
 
 
 def test_what_makes_results_of_what_a_model_gave_is_told_apart() -> None:
-    for name, apart in (("Model", False), ("PostProcessSegm", True)):
-        text = module("x = x[x > 0]").replace("Model", name)
+    layer = "self.layer = nn.Linear(3, 3)"
+    for name, made, apart in (("Model", "", False), ("PostProcessSegm", "", True), ("PostProcessNet", layer, False)):
+        text = module("x = x[x > 0]", made=made).replace("Model", name)
         assert {f.reached_by[0].endswith(" by itself") for f in told(text)} == {apart}
 
 
