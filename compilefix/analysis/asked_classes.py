@@ -39,9 +39,10 @@ def computing_class(node: ast.expr, function: Function, project: Project) -> str
     return found.full_name if any(project.method(found, o) is not None for o in _OPERATORS) else None
 
 
-def asked_types(node: ast.expr, function: Function) -> Sequence[ast.expr]:
+def asked_types(node: ast.expr, function: Function, seen: frozenset[str] = frozenset()) -> Sequence[ast.expr]:
     """The types of an `isinstance`: of a tuple, a union, or a name that stands for one."""
-    if isinstance(node, ast.Name):
+    if isinstance(node, ast.Name) and node.id not in seen:  # `Real = Real | Fraction` stands for itself in part
+        seen |= {node.id}
         stores = function.stores.get(node.id, [])
         made = [a.value for a in function.of(ast.Assign) if a.targets == stores]
         if node.id not in function.bound and node.id in function.module.assigns:
@@ -49,5 +50,5 @@ def asked_types(node: ast.expr, function: Function) -> Sequence[ast.expr]:
         if len(made) == 1 and isinstance(made[0], ast.Tuple | ast.BinOp):
             node = made[0]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return [*asked_types(node.left, function), *asked_types(node.right, function)]
+        return [*asked_types(node.left, function, seen), *asked_types(node.right, function, seen)]
     return node.elts if isinstance(node, ast.Tuple) else [node]

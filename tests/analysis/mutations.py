@@ -44,6 +44,8 @@ ODD = (
     "def same(x, y):\n    x = y = x, y = y, x\n    x[y], y[x] = y[x], x[y]\n    x += x\n    (x) = (y)\n    return x",
     "with open(x) as a, b as (c, d), e as f.g, h as i[0]: pass",
     "def ellipsis(x=..., *, y: ... = ...) -> ...: ...",
+    "class Own:\n    def __add__(self, x): return self\nKinds = (Own, Kinds)\nMore = More | Own\ndef asked(x: torch.Tensor):\n    return x + x if isinstance(x, More) or isinstance(x, Kinds) else x.item()",
+    "import torch\nMAJOR = int(PARTS[0])\nPARTS = PARTS[:2]\nPARTS = torch.__version__.split('.')\nOLD = OLD\ndef old(x):\n    global OLD, PARTS\n    OLD, (PARTS, *PARTS) = MAJOR < 1, x\n    if OLD or (1, 8) > PARTS < MAJOR: return x[x > 0]",
     "global q\nq: int\ndef qq():\n    global q\n    q = q.item() if q else q",
 )
 NEWER = (
