@@ -120,7 +120,9 @@ def _given_in(statements: Sequence[ast.stmt], name: str, scope: Scope) -> Origin
         return last if _defines(last, name) else None
     if not isinstance(last, ast.If) or _stores(last.test, name) or is_tensor_test(last.test, scope):
         return None
-    sides = [side for side in (last.body, last.orelse) if not side or not isinstance(side[-1], _LEAVES)]
+    # What stands behind a `return`, and a side that is never taken, is not among the nodes that run.
+    live = [([s for s in side if s in scope.parents], bool(side)) for side in (last.body, last.orelse)]
+    sides = [side for side, stood in live if bool(side) is stood and not (side and isinstance(side[-1], _LEAVES))]
     given = [_given_in(side, name, scope) if side else _origin(name, last, scope) for side in sides]
     return Way(last, given[0], given[1]) if len(given) > 1 else given[0] if given else None
 

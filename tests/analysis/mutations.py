@@ -46,6 +46,7 @@ ODD = (
     "def ellipsis(x=..., *, y: ... = ...) -> ...: ...",
     "class Own:\n    def __add__(self, x): return self\nKinds = (Own, Kinds)\nMore = More | Own\ndef asked(x: torch.Tensor):\n    return x + x if isinstance(x, More) or isinstance(x, Kinds) else x.item()",
     "import torch\nMAJOR = int(PARTS[0])\nPARTS = PARTS[:2]\nPARTS = torch.__version__.split('.')\nOLD = OLD\ndef old(x):\n    global OLD, PARTS\n    OLD, (PARTS, *PARTS) = MAJOR < 1, x\n    if OLD or (1, 8) > PARTS < MAJOR: return x[x > 0]",
+    "def dead(x: torch.Tensor, m: torch.BoolTensor, a, b):\n    y = x[m]\n    y = y * 2\n    if a:\n        return x\n        if b: y = y + 1\n    elif b: y = y * b\n    return y.mean()",
     "global q\nq: int\ndef qq():\n    global q\n    q = q.item() if q else q",
 )
 NEWER = (
