@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from compilefix.analysis.host_work import shows_progress
 from compilefix.analysis.values import Kind
 from compilefix.source.definitions import Function
-from compilefix.source.syntax import unpacks
+from compilefix.source.syntax import asks_for_none, conjuncts, is_literal, last_name, unpacks
 from compilefix.source.tree import parents, walk
 
 if TYPE_CHECKING:
@@ -126,8 +126,7 @@ def _exports(branch: ast.If, block: list[ast.stmt], _: Scope) -> bool:
     test, taken = branch.test, block is branch.body
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, taken = test.operand, not taken
-    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and taken else [test]
-    return taken and any(_EXPORTS.search(name) for part in parts if (name := _last_name(part)) is not None)
+    return taken and any(_EXPORTS.search(last_name(part)) for part in conjuncts(test))
 
 
 def _debugs(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
@@ -141,8 +140,7 @@ def _debugs(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     taken = block is branch.body
     return any(
         asked is taken
-        and (name := _last_name(part)) is not None
-        and _DEBUGS.search(name) is not None
+        and _DEBUGS.search(last_name(part)) is not None
         and not any(isinstance(value, ast.Constant) and value.value for value in _first_values(part, scope.function))
         for part, asked in map(_flag_and_answer, tests)
     )
@@ -177,16 +175,7 @@ def _flag_and_answer(test: ast.expr) -> tuple[ast.expr, bool]:
 
 def _asks_for_something(test: ast.expr) -> bool:
     """Whether a test is `x is not None`."""
-    return (
-        isinstance(test, ast.Compare)
-        and len(test.ops) == 1
-        and isinstance(test.ops[0], ast.IsNot)
-        and _is_none(test.comparators[0])
-    )
-
-
-def _last_name(node: ast.expr) -> str | None:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
+    return asks_for_none(test) and isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.IsNot)
 
 
 def _sets_up(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
@@ -307,9 +296,9 @@ def _asks_for_unpassed(test: ast.expr, scope: Scope) -> bool:
     elif isinstance(test, ast.Call) and scope.callee(test) == "torch.is_tensor" and len(test.args) == 1:
         name, leaves_out, asked = test.args[0], _is_number, True
     elif isinstance(test, ast.Compare) and len(test.ops) == 1:
-        name, leaves_out = test.left, _is_none
+        name, leaves_out = test.left, _is_nothing
         own = scope.function.cls is None or scope.function.node.name.startswith("_")
-        asked = own and isinstance(test.ops[0], ast.IsNot) and _is_none(test.comparators[0])
+        asked = own and _asks_for_something(test)
     else:
         return False
     if not isinstance(name, ast.Name) or not asked:
@@ -365,8 +354,8 @@ def _is_number(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
 
 
-def _is_none(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
+def _is_nothing(value: ast.expr | None) -> bool:
+    return is_literal(value, None)
 
 
 def _attribute_named(owner: ast.expr, name: ast.expr) -> frozenset[str]:

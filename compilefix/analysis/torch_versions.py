@@ -11,6 +11,7 @@ from typing import NamedTuple
 from compilefix.source.config import OLDEST_TORCH
 from compilefix.source.module import Module
 from compilefix.source.project import Project
+from compilefix.source.syntax import last_name
 from compilefix.source.tree import walk
 
 _OLDEST = tuple(map(int, OLDEST_TORCH.split(".")))
@@ -80,7 +81,7 @@ def _version_in(node: ast.expr, module: Module, project: Project, depth: int = 0
     if isinstance(node, ast.Call):
         if _cuts(node):
             return inner(node.func.value, in_list=True)  # type: ignore[attr-defined]
-        name = _called(node)
+        name = last_name(node.func)
         # `map(int, parts)`: another function may make anything of them.
         if name not in _PARSES or not node.args or (name == "map" and ast.unparse(node.args[0]) != "int"):
             return None
@@ -156,13 +157,9 @@ def _takes_each(node: ast.GeneratorExp | ast.ListComp) -> bool:
     )
 
 
-def _called(node: ast.Call) -> str:
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-
-
 def _version(node: ast.expr) -> tuple[int, ...] | None:
     """The numbers of a version that is written there: `"1.7"`, `(1, 7)`, `Version("1.7.0")`."""
-    if isinstance(node, ast.Call) and _called(node) in _PARSES and len(node.args) == 1:
+    if isinstance(node, ast.Call) and last_name(node.func) in _PARSES and len(node.args) == 1:
         return _version(node.args[0])
     if isinstance(node, ast.Tuple | ast.List):
         parts = [part.value if isinstance(part, ast.Constant) else None for part in node.elts]

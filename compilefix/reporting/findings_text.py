@@ -146,9 +146,8 @@ def _frame_lines(entry: Entry, report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _notes(finding: Finding, allowed: frozenset[str] | None) -> Iterator[tuple[str, str]]:
-    names = [
-        name.removesuffix(" by itself") for name in finding.reached_by
-    ]  # that nothing leads there says the heading
+    # That nothing leads there says the heading.
+    names = [name.removesuffix(" by itself") for name in finding.reached_by]
     route = [name for name in names if name != finding.function]
     yield "in", finding.function + (f", reached by {' -> '.join(route)}" if route else "")
     if finding.fix is None:
