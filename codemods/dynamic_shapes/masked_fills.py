@@ -66,7 +66,8 @@ def fill(statement: ast.Assign, target: ast.Subscript, scope: Scope, template: T
 def fill_of_one(statement: ast.Assign, target: ast.Subscript, scope: Scope) -> Edit | None:
     """`n.masked_fill_(n < 1, 1)` for `n[n < 1] = 1`, where neither has a dimension; None where that is not proved.
 
-    The tensor is made here: of a parameter that requires a gradient the two say in other words that it is a leaf.
+    The tensor is made here: of a parameter that requires a gradient the two say in other words that it is a leaf. Its
+    mask asks the tensor itself: as an index a mask may be on the CPU beside a tensor on a GPU, to `masked_fill_` not.
     """
     mask, tensor = scope.value(target.slice), scope.value(target.value)
     if len(statement.targets) > 1 or not (mask.is_tensor and tensor.is_tensor and mask.rank == tensor.rank == 0):
@@ -76,10 +77,49 @@ def fill_of_one(statement: ast.Assign, target: ast.Subscript, scope: Scope) -> E
     outside = any(token.startswith(("param:", "self.", "global.", "leaked")) for token in tensor.storage)
     if outside or next(_held(statement.value, target.value, scope), None) is not None:
         return None
+    if not _is_computed(target.value, scope) or not _asks_only(target.slice, target.value, scope):
+        return None
     own = Template()
     owner = own.use(target.value, operand=True)
     code = f"{owner}.masked_fill_({own.use(target.slice)}, {own.use(statement.value)})"
     return scope.edit(statement, code, **own.parts)
+
+
+def _is_computed(tensor: ast.expr, scope: Scope) -> bool:
+    """Whether a name is given nothing but what an operation computes: no leaf, and none of several views."""
+    stores = scope.names(tensor.id, stores=True) if isinstance(tensor, ast.Name) else []
+    given = [scope.parents.get(store) for store in stores]
+    pairs = zip(stores, given, strict=True)
+    made = [s.value if isinstance(s, ast.Assign) and s.targets == [store] else None for store, s in pairs]
+    return bool(made) and all(isinstance(value, ast.BinOp) or _computes(value, scope) for value in made)
+
+
+def _computes(value: ast.expr | None, scope: Scope) -> bool:
+    name = scope.callee(value) if isinstance(value, ast.Call) else None
+    if not isinstance(value, ast.Call) or name is None or not name.startswith(("torch.", "Tensor.")):
+        return False
+    asks = any(keyword.arg in ("requires_grad", None) for keyword in value.keywords)
+    return not asks and name.rpartition(".")[2] not in _GIVES_LEAVES
+
+
+def _asks_only(mask: ast.expr, tensor: ast.expr, scope: Scope) -> bool:
+    """Whether a mask is computed of one tensor and of numbers, so that it is on the device of that tensor."""
+    if ast.unparse(mask) == ast.unparse(tensor):
+        return True
+    if isinstance(mask, ast.Name) and isinstance(tensor, ast.Name) and scope.value(mask).is_tensor:
+        value, made = scope.only_value(mask.id), scope.only_value(tensor.id)
+        return value is not None and made is not None and _asks_only(value, tensor, scope)
+    if isinstance(mask, ast.Compare):
+        return all(_asks_only(side, tensor, scope) for side in (mask.left, *mask.comparators))
+    if isinstance(mask, ast.BinOp):
+        return _asks_only(mask.left, tensor, scope) and _asks_only(mask.right, tensor, scope)
+    if isinstance(mask, ast.UnaryOp):
+        return _asks_only(mask.operand, tensor, scope)
+    name = (scope.callee(mask) or "") if isinstance(mask, ast.Call) else ""
+    if isinstance(mask, ast.Call) and name.rpartition(".")[2] in _ASKS and not mask.keywords:
+        of = [mask.func.value] if name.startswith("Tensor.") and isinstance(mask.func, ast.Attribute) else []
+        return all(_asks_only(part, tensor, scope) for part in (*of, *mask.args))
+    return scope.value(mask).is_(Kind.STATIC, Kind.SIZE)
 
 
 def _is_number(node: ast.expr, scope: Scope) -> bool:
@@ -103,3 +143,5 @@ def _held(number: ast.expr, tensor: ast.expr, scope: Scope) -> Iterator[Obstacle
 
 
 _LARGEST_HALF = 65504
+_GIVES_LEAVES = frozenset({"Parameter", "requires_grad_", "detach_"})
+_ASKS = frozenset({"abs", "eq", "ge", "gt", "isfinite", "isinf", "isnan", "le", "logical_not", "logical_or", "lt"})
