@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.operators import are_texts
 from compilefix.analysis.values import ARRAYS, Kind
-from compilefix.codemods.guarding import kept_from_failing
+from compilefix.codemods.guarding import kept_from_failing, kept_in_range
 from compilefix.codemods.number_comparison import COMPARISONS, checked_read, common_precision, compared_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.ruled_out import is_ruled_out
@@ -16,6 +16,7 @@ from compilefix.codemods.selection import Template, read_of, torch_name
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import conjuncts
 
+_PLACES = ast.Name | ast.Attribute | ast.Subscript
 _WHOLE = ("torch.equal", "Tensor.equal", "torch.allclose", "Tensor.allclose")
 
 
@@ -248,36 +249,67 @@ def needs_own_if(test: ast.expr, scope: Scope) -> str | None:
     name = _counted_on(test, scope)
     if name is not None:
         return f"what follows counts on `{snippet(test)}` where it uses `{name}`"
-    kept = kept_from_failing(test, scope)
+    kept = kept_from_failing(test, scope) or kept_in_range(test, scope)
     return None if kept is None else f"`{snippet(test)}` may keep `{snippet(kept)}` from failing"
 
 
 def _counted_on(test: ast.expr, scope: Scope) -> str | None:
     """The name whose type or presence a fixed condition asks for, where the name is used behind the condition."""
     asked: list[ast.expr] = []
-    for node in ast.walk(test):
+    for node in _parts(test, scope):
         if isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
-            asked += [node.left, *node.comparators]
+            asked += [whole for side in (node.left, *node.comparators) for whole in _looked_into(side)]
         elif isinstance(node, ast.Call) and scope.callee(node) in ("isinstance", "hasattr", "callable", "len"):
             asked += node.args[:1]
         elif isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
             asked += node.comparators
+        elif isinstance(node, ast.Name | ast.Attribute) and scope.value(node).is_(Kind.CONTAINER):
+            asked += [node] if _is_truth(node, test, scope) else []
         asked += _asked_by_own(node, scope)
-    texts = {ast.unparse(node) for node in asked if isinstance(node, ast.Name | ast.Attribute)}
+    texts = {ast.unparse(node) for node in asked if isinstance(node, _PLACES)}
     end = (test.end_lineno or 0, test.end_col_offset or 0)
     for node in scope.function.nodes:
-        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+        if isinstance(node, _PLACES) and isinstance(node.ctx, ast.Load):
             text = ast.unparse(node)
             if text in texts and (node.lineno, node.col_offset) > end and not _is_asked(node, scope):
                 return text
     return None
 
 
+def _parts(test: ast.expr, scope: Scope) -> Iterator[ast.AST]:
+    """What a condition is made of, also where a name has the answer: `first = old is None`, then `if first or t`."""
+    for node in ast.walk(test):
+        yield node
+        made = scope.only_value(node.id) if isinstance(node, ast.Name) and scope.value(node).dtype == "bool" else None
+        if made is not None and made is not test:
+            yield from ast.walk(made)
+
+
+def _looked_into(asked: ast.expr) -> Iterator[ast.expr]:
+    """What is asked for its presence, and what has it: `d` where `d.get("a")` is None, also with a name for it."""
+    yield asked
+    if isinstance(asked, ast.NamedExpr):
+        yield asked.target
+        yield from _looked_into(asked.value)
+    elif isinstance(asked, ast.Call) and isinstance(asked.func, ast.Attribute):
+        yield asked.func.value
+
+
+def _is_truth(node: ast.expr, test: ast.expr, scope: Scope) -> bool:
+    """Whether a condition asks for the truth of an expression, which a list has that is not empty."""
+    return node is test or isinstance(scope.parents.get(node), ast.BoolOp | ast.UnaryOp)
+
+
 def _asked_by_own(node: ast.AST, scope: Scope) -> Iterator[ast.expr]:
-    """What a function or property of the project may ask about: what it is given, and attributes of the same object."""
+    """What a function or property of the project may ask about: what it is given, and attributes of the same object.
+
+    What is defined in the function itself may ask for each of its names.
+    """
     callee = scope.facts.calls.get(node)
     if callee is None:
         return
+    if callee.parent is scope.function:
+        yield from (n for n in callee.nodes if isinstance(n, ast.Name))
     if isinstance(node, ast.Call):
         yield from (*node.args, *(keyword.value for keyword in node.keywords))
     owner = node.func if isinstance(node, ast.Call) else node

@@ -1,11 +1,13 @@
-"""Conditions on the shape, dtype or device of tensors that keep what stands behind them from failing."""
+"""Conditions on the shape, dtype or device of tensors, or on numbers, that keep what stands behind from failing."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
+from compilefix.source.tree import names_in
 
 _ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "layout"})
 _METHODS = frozenset(
@@ -24,6 +26,49 @@ def kept_from_failing(test: ast.expr, scope: Scope) -> ast.expr | None:
         if any(not _is_asked(n, scope) for n in used) and any(scope.legality.both_evaluated([behind], scope.facts)):
             return behind
     return None
+
+
+def kept_in_range(test: ast.expr, scope: Scope) -> ast.expr | None:
+    """What a fixed condition on a number keeps in range: `steps[i - 1]` and `1 / i` behind `i == 0 or t`."""
+    compared = (part for part in ast.walk(test) if isinstance(part, ast.Compare))
+    names = {n.id for c in compared for n in ast.walk(c) if isinstance(n, ast.Name) and _counts(n, scope)}
+    for behind in _guarded(test, scope) if names else ():
+        for node in ast.walk(behind):
+            part = _kept(node, scope)
+            if part is not None and names & names_in(part) and not scope.value(part).is_tensor:
+                return node if isinstance(node, ast.expr) else part
+    return None
+
+
+def _kept(node: ast.AST, scope: Scope) -> ast.expr | None:
+    """The index of an item that is read, and what a number is divided by."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        return None if scope.value(node.value).is_tensor else node.slice
+    divides = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
+    return node.right if divides and isinstance(node, ast.BinOp) else None
+
+
+def _counts(node: ast.expr, scope: Scope) -> bool:
+    return scope.value(node).is_(Kind.STATIC, Kind.SIZE)
+
+
+def _guarded(test: ast.expr, scope: Scope) -> Iterator[ast.AST]:
+    """What runs, or does not, as a part of a condition says: later parts, branches, and the way on behind an exit."""
+    child: ast.AST = test
+    for parent in scope.ancestors(test):
+        if isinstance(parent, ast.BoolOp) and child in parent.values:
+            yield from parent.values[parent.values.index(child) + 1 :]
+        elif isinstance(parent, ast.IfExp):
+            yield from (parent.body, parent.orelse)
+            return
+        elif isinstance(parent, ast.stmt):
+            yield from (*getattr(parent, "body", ()), *getattr(parent, "orelse", ()))
+            last = (getattr(parent, "body", None) or [None])[-1]
+            if isinstance(last, ast.Return | ast.Continue | ast.Break | ast.Raise):
+                block = scope.block(parent)
+                yield from block[block.index(parent) + 1 :]
+            return
+        child = parent
 
 
 def _asked(test: ast.expr) -> Iterator[ast.expr]:

@@ -25,6 +25,7 @@ _OUT_OF_PLACE = frozenset(
 )
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
+_PLAIN = frozenset({"print", "len", "range", "int", "float", "bool", "min", "max", "isinstance", "zip", "enumerate"})
 _FITS_ANY_DTYPE = frozenset({"masked_fill_", "nan_to_num_", "neg_", "relu_", "abs_"})
 
 
@@ -345,13 +346,55 @@ def _starts_as_tensor(name: str, scope: Scope) -> bool:
 
 
 def _was_given_tensor(name: str, around: ast.stmt, scope: Scope) -> bool:
-    """Whether the function itself gives an attribute a tensor before a statement, and hands its object to nobody."""
+    """Whether the function itself gives an attribute a tensor before a statement, and hands its object to nobody.
+
+    Nor does code of somebody else run in between: a part of the model may know its owner, and a property may set it.
+    What is computed is no parameter, which the module would take for one of its own.
+    """
     given = scope.facts.env_before.get(around, {}).get(name)
     if given is None or not given.is_tensor or not given.certain:
         return False
+    if any(token.startswith(("param:", "self.", "global.", "leaked")) for token in given.storage):
+        return False
     own = name.partition(".")[0]
     uses = [n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == own]
-    return all(isinstance(scope.parents.get(use), ast.Attribute) for use in uses)
+    if not all(isinstance(scope.parents.get(use), ast.Attribute) for use in uses):
+        return False
+    between = _since_given(name, around, scope)
+    return between is not None and all(_leaves_alone(n, scope) for s in between for n in ast.walk(s))
+
+
+def _since_given(name: str, around: ast.stmt, scope: Scope) -> list[ast.stmt] | None:
+    """What runs after the last statement that surely gives an attribute something, up to another; with whole loops."""
+    between: list[ast.stmt] = []
+    for parent in (around, *(a for a in scope.ancestors(around) if isinstance(a, ast.stmt))):
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return None
+        between += [parent] if isinstance(parent, ast.For | ast.While | ast.AsyncFor) else []
+        block = scope.block(parent)
+        for statement in reversed(block[: block.index(parent)]):
+            if isinstance(statement, ast.Assign) and any(ast.unparse(t) == name for t in statement.targets):
+                return between
+            between.append(statement)
+    return None
+
+
+def _leaves_alone(node: ast.AST, scope: Scope) -> bool:
+    """Whether a node runs no code but that of torch and of Python itself, and takes nothing away."""
+    if isinstance(node, ast.Delete | ast.With | ast.AsyncWith):
+        return False
+    if isinstance(node, ast.Attribute):
+        cls = scope.function.cls
+        method = scope.legality.inference.project.method(cls, node.attr) if cls is not None else None
+        return method is None or not method.is_property
+    if not isinstance(node, ast.Call):
+        return True
+    callee = scope.callee(node) or ""
+    layer = callee.startswith("torch.nn.") and not callee.startswith("torch.nn.functional.")
+    plain = callee.startswith(("torch.", "Tensor.")) or callee in _PLAIN
+    given = (*node.args, *(keyword.value for keyword in node.keywords))
+    own = scope.facts.calls.get(node) is not None or any(scope.value(a).is_(Kind.CALLABLE) for a in given)
+    return plain and not layer and not own
 
 
 def _runs_code(name: str, scope: Scope) -> bool:
