@@ -27,6 +27,7 @@ from compilefix.codemods.resized import asked_to_differ, is_empty, is_placed_oth
 from compilefix.codemods.returned_truths import are_truths, as_tensor
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_path
 
 ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 CASTS = ("float", "int", "bool")
@@ -601,11 +602,11 @@ def _selected(
     yield from _unlike(sides, scope, at, names)
     then, orelse = (side.node if side is not None else None for side in sides)
     kept = frozenset(names) if None in sides else frozenset[str]()
-    used = {n.id for step in steps for n in reached(step, scope.facts) if isinstance(n, ast.Name)}
+    used = {ast.unparse(n) for step in steps for n in reached(step, scope.facts) if is_path(n)}
     for side, value in zip(sides, values, strict=True):
         if side is None:
             for name in names:
-                if name.isidentifier() and name not in used:
+                if name.replace(".", "").isidentifier() and name not in used:
                     yield from scope.legality.kept(name, value, scope.statement(at), scope.facts)
     yield from scope.legality.gradients(then, orelse, values, scope.facts, kept, finite)
     if values[0].leaves or values[1].leaves:

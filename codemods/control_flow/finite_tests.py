@@ -10,7 +10,7 @@ from compilefix.codemods.control_flow.arms import Link
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import read_of
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import names_in
+from compilefix.source.syntax import is_path
 
 _ASKS = {"isfinite": True, "isnan": False, "isinf": False}
 _REDUCES = ("all", "any")
@@ -47,38 +47,40 @@ def given_nan(test: ast.expr, then: Sequence[ast.expr], orelse: Sequence[ast.exp
             back = None if elsewhere else next(_not_finite(value, names, scope), None)
             if back is not None:
                 return (
-                    f"a gradient of zero would flow back through `{back.id}` where it is NaN or infinite, for which "
-                    f"`{ast.unparse(test)}` asks, and is NaN then"
+                    f"a gradient of zero would flow back through `{ast.unparse(back)}` where it is NaN or infinite, "
+                    f"for which `{ast.unparse(test)}` asks, and is NaN then"
                 )
     return None
 
 
-def _not_finite(value: ast.expr, names: Collection[str], scope: Scope) -> Iterator[ast.Name]:
-    """The names in a value through which a gradient of zero may become NaN."""
-    for part in ast.walk(value):
-        if isinstance(part, ast.Name) and part.id in names and not scope.legality.passes_zero(part, scope.facts):
+def _not_finite(value: ast.expr, names: Collection[str], scope: Scope) -> Iterator[ast.expr]:
+    """The names and attributes in a value through which a gradient of zero may become NaN."""
+    for part in _paths(value):
+        if ast.unparse(part) in names and not scope.legality.passes_zero(part, scope.facts):
             yield part
+
+
+def _paths(node: ast.AST) -> Iterator[ast.Name | ast.Attribute]:
+    """The names in some code, and the attributes of names: `x` and `self.x`."""
+    yield from (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute) and is_path(n))
 
 
 def _kept(link: Link, scope: Scope) -> list[ast.expr]:
     """What names that a link replaces hold otherwise, where its test asks for NaN or infinity in them."""
     targets = {
-        part.id
-        for statement in link.body
-        for part in ast.walk(statement)
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+        ast.unparse(part) for statement in link.body for part in _paths(statement) if isinstance(part.ctx, ast.Store)
     }
     asked = [] if link.test is None else [tensor for tensor, when_true in _asked(link.test, scope) if not when_true]
-    return [n for tensor in asked for n in ast.walk(tensor) if isinstance(n, ast.Name) and n.id in targets]
+    return [n for tensor in asked for n in _paths(tensor) if ast.unparse(n) in targets]
 
 
 def _names(tensor: ast.expr, scope: Scope) -> set[str]:
-    """The local names that a tensor is, or is computed of."""
-    return {n.id for n in ast.walk(tensor) if isinstance(n, ast.Name) and scope.value(n).leaves}
+    """The local names and attributes that a tensor is, or is computed of."""
+    return {ast.unparse(n) for n in _paths(tensor) if scope.value(n).leaves}
 
 
 def _reads(value: ast.expr, names: Collection[str]) -> bool:
-    return not names_in(value).isdisjoint(names)
+    return any(ast.unparse(n) in names for n in _paths(value))
 
 
 def finite_where(mask: ast.expr, scope: Scope) -> list[ast.expr]:

@@ -265,7 +265,7 @@ class Legality:
             for n in live_nodes(facts)
             if isinstance(n, ast.Assign) and len(n.targets) == 1 and (again or n.lineno < line)
             for target, source in _given(n.targets[0], n.value)
-            if isinstance(target, ast.Name) and target.id == name
+            if isinstance(target, ast.Name | ast.Attribute) and ast.unparse(target) == name
         ]
         written = self.writer(value.storage, (), facts, without=branch) if value.storage else None
         if (
@@ -321,7 +321,7 @@ class Legality:
             )
         )
 
-    def passes_zero(self, name: ast.Name, facts: FunctionFacts) -> bool:
+    def passes_zero(self, name: ast.expr, facts: FunctionFacts) -> bool:
         """Whether a gradient of zero stays zero on its way back through what a name holds, however that is computed."""
         return self._passes_zero(name, facts, set())
 
