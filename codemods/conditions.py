@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.operators import are_texts
 from compilefix.analysis.values import ARRAYS, Kind
-from compilefix.codemods.guarding import kept_from_failing, kept_in_range
+from compilefix.codemods.guarding import kept_from_failing, kept_in_range, parts_of_condition
 from compilefix.codemods.number_comparison import COMPARISONS, checked_read, common_precision, compared_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.ruled_out import is_ruled_out
@@ -256,7 +256,7 @@ def needs_own_if(test: ast.expr, scope: Scope) -> str | None:
 def _counted_on(test: ast.expr, scope: Scope) -> str | None:
     """The name whose type or presence a fixed condition asks for, where the name is used behind the condition."""
     asked: list[ast.expr] = []
-    for node in _parts(test, scope):
+    for node in parts_of_condition(test, scope):
         if isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
             asked += [whole for side in (node.left, *node.comparators) for whole in _looked_into(side)]
         elif isinstance(node, ast.Call) and scope.callee(node) in ("isinstance", "hasattr", "callable", "len"):
@@ -274,15 +274,6 @@ def _counted_on(test: ast.expr, scope: Scope) -> str | None:
             if text in texts and (node.lineno, node.col_offset) > end and not _is_asked(node, scope):
                 return text
     return None
-
-
-def _parts(test: ast.expr, scope: Scope) -> Iterator[ast.AST]:
-    """What a condition is made of, also where a name has the answer: `first = old is None`, then `if first or t`."""
-    for node in ast.walk(test):
-        yield node
-        made = scope.only_value(node.id) if isinstance(node, ast.Name) and scope.value(node).dtype == "bool" else None
-        if made is not None and made is not test:
-            yield from ast.walk(made)
 
 
 def _looked_into(asked: ast.expr) -> Iterator[ast.expr]:

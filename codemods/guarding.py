@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
-from compilefix.source.tree import names_in
+from compilefix.source.tree import elements_of, names_in
 
 _ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "layout"})
 _METHODS = frozenset(
@@ -29,27 +29,47 @@ def kept_from_failing(test: ast.expr, scope: Scope) -> ast.expr | None:
 
 
 def kept_in_range(test: ast.expr, scope: Scope) -> ast.expr | None:
-    """What a fixed condition on a number keeps in range: `steps[i - 1]` and `1 / i` behind `i == 0 or t`."""
-    compared = (part for part in ast.walk(test) if isinstance(part, ast.Compare))
-    names = {n.id for c in compared for n in ast.walk(c) if isinstance(n, ast.Name) and _counts(n, scope)}
+    """What a fixed condition on a number keeps in range: `steps[i - 1]` and `1 / i` behind `i == 0 or t`.
+
+    Of a tensor the last item comes before the first one: a constant says nothing of how many items it has.
+    """
+    compared = [part for part in parts_of_condition(test, scope) if isinstance(part, ast.Compare)]
+    limits = [c for c in compared if not any(isinstance(side, ast.Constant) for side in (c.left, *c.comparators))]
+    names, limited = _numbers_in(compared, scope), _numbers_in(limits, scope)
     for behind in _guarded(test, scope) if names else ():
         for node in ast.walk(behind):
-            part = _kept(node, scope)
-            if part is not None and names & names_in(part) and not scope.value(part).is_tensor:
-                return node if isinstance(node, ast.expr) else part
+            if isinstance(node, ast.Subscript) and scope.value(node.value).is_tensor:
+                indices = elements_of(node.slice) if isinstance(node.ctx, ast.Load) else ()
+                parts = [part for part in indices if limited & names_in(part) and not isinstance(part, ast.Slice)]
+            else:
+                part = _kept(node)
+                parts = [part] if part is not None and names & names_in(part) else []
+            if any(not scope.value(part).is_tensor for part in parts):
+                return node if isinstance(node, ast.expr) else parts[0]
     return None
 
 
-def _kept(node: ast.AST, scope: Scope) -> ast.expr | None:
+def parts_of_condition(test: ast.expr, scope: Scope) -> Iterator[ast.AST]:
+    """What a condition is made of, also where a name has the answer: `first = old is None`, then `if first or t`."""
+    for node in ast.walk(test):
+        yield node
+        made = scope.only_value(node.id) if isinstance(node, ast.Name) and scope.value(node).dtype == "bool" else None
+        if made is not None and made is not test:
+            yield from ast.walk(made)
+
+
+def _numbers_in(tests: Iterable[ast.Compare], scope: Scope) -> frozenset[str]:
+    """The numbers of Python that comparisons are about."""
+    named = (n for test in tests for n in ast.walk(test) if isinstance(n, ast.Name))
+    return frozenset(n.id for n in named if scope.value(n).is_(Kind.STATIC, Kind.SIZE))
+
+
+def _kept(node: ast.AST) -> ast.expr | None:
     """The index of an item that is read, and what a number is divided by."""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-        return None if scope.value(node.value).is_tensor else node.slice
+        return node.slice
     divides = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
     return node.right if divides and isinstance(node, ast.BinOp) else None
-
-
-def _counts(node: ast.expr, scope: Scope) -> bool:
-    return scope.value(node).is_(Kind.STATIC, Kind.SIZE)
 
 
 def _guarded(test: ast.expr, scope: Scope) -> Iterator[ast.AST]:
