@@ -78,8 +78,9 @@ def run(
         search = Search(Project(list(current.values())), asked, config.roots, config.logging, only)
         found = [f for f in _find(search, jobs, only=only)[0] if wanted(f)]
         del search
-        # Modules and what they define name each other, and the collector is off: each pass would keep a project more.
-        gc.collect()
+        if not gc.isenabled():  # as on the command line
+            # Modules and what they define name each other: each pass would keep a project more.
+            gc.collect()
         return found
 
     @functools.cache  # where fixes are taken back, most files get the same ones again
