@@ -209,6 +209,8 @@ class Writer:
 
         def gap(match: re.Match[str]) -> str:
             what = match.group(1)
+            if what is None:
+                return match.group(0)[0]
             if what == "v" or (what == "t" and (deep <= 0 or self.random.random() < 0.7)):
                 return self.any(self.tensors)
             if what == "t":
@@ -221,7 +223,8 @@ class Writer:
                 return self.any(self.numbers)
             return f"({self.fill(self.random.choice(_TABLES['k']), deep - 1)})"
 
-        return re.sub(r"\{([tkvfi])\}", gap, template).replace("{{", "{").replace("}}", "}")
+        # In one go: what fills a gap may hold two braces itself.
+        return re.sub(r"\{\{|\}\}|\{([tkvfi])\}", gap, template)
 
     def tensor(self, deep: int = 1) -> str:
         table = self.extra if self.extra and self.random.random() < 0.4 else _TABLES["t"]
