@@ -40,7 +40,8 @@ ASSUMPTIONS: Mapping[str, str] = {
         "Nobody writes into the result in place and expects another tensor to change with it, or asks whether it is "
         "the same object, or requires a gradient under `no_grad`. No backward pass needs what was in memory before a "
         "write, where the write or what needs it is always made now, and none goes into a leaf that requires a "
-        "gradient (both would raise). What is written into a tensor is no part of it."
+        "gradient (both would raise). What is written into a tensor is no part of it. Two tensors that `torch.equal` "
+        "compares are not one with NaN in it, which a GPU takes for equal to itself."
     ),
     "number-to-tensor": (
         "What was a Python number may be a tensor without dimensions where it is used, of dtype float64 where a whole "

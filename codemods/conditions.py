@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.operators import are_texts
-from compilefix.analysis.values import ARRAYS, Kind
+from compilefix.analysis.summaries import memory_of
+from compilefix.analysis.values import ARRAYS, Kind, Value, may_share
+from compilefix.analysis.written_memory import is_outside
 from compilefix.codemods.guarding import kept_from_failing, kept_in_range, parts_of_condition
 from compilefix.codemods.number_comparison import COMPARISONS, checked_read, common_precision, compared_reads
 from compilefix.codemods.rule import Scope
@@ -461,6 +463,7 @@ def _whole(test: ast.Call, scope: Scope, template: Template, *, operand: bool) -
         if not itself and (sides[0].dtype_id is None or sides[0].dtype_id != sides[1].dtype_id):
             reason = f"the tensors in `{snippet(test)}` are not proved to have the same dtype, and else may raise"
             template.refuse([Obstacle(reason, "same-shape-dtype")])
+        template.refuse(_same_nan(first, second, sides, itself=itself))
         one, two = template.use(first, operand=True), template.use(second, operand=True)
         if itself or (sides[0].shape_id is not None and sides[0].shape_id == sides[1].shape_id):
             return f"({one} == {two}).all()"
@@ -473,6 +476,17 @@ def _whole(test: ast.Call, scope: Scope, template: Template, *, operand: bool) -
         return None
     arguments = [template.use(a) for a in test.args] + [f"{k.arg}={template.use(k.value)}" for k in test.keywords]
     return f"{template.use(test.func.value)}.isclose({', '.join(arguments)}).all()"
+
+
+def _same_nan(first: ast.expr, second: ast.expr, sides: Sequence[Value], *, itself: bool) -> Iterator[Obstacle]:
+    """Whether `torch.equal` may be given one tensor twice: on a GPU that is True with NaN in it (torch 2.11, H100)."""
+    if any(side.dtype in ("int", "bool") for side in sides):
+        return
+    if itself:
+        yield Obstacle(f"on a GPU `{snippet(first)}` equals itself with NaN in it; ask `isnan` for that")
+    elif may_share(*map(memory_of, sides)) or all(map(is_outside, sides)):
+        reason = f"`{snippet(first)}` and `{snippet(second)}` may be one tensor, which on a GPU equals itself with NaN"
+        yield Obstacle(reason, "no-aliasing")
 
 
 def _builtin_truth(test: ast.Call, scope: Scope, template: Template, *, operand: bool) -> str | None:

@@ -114,6 +114,10 @@ class Renderer:
                 return f"({self(node.left)} {symbol} {self(node.right)})"
             if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
                 return f"(-{self(node.operand)})"
+            if isinstance(node, ast.List):
+                return f"[{', '.join(map(self, node.elts))}]"
+            if isinstance(node, ast.Tuple):
+                return f"({', '.join(map(self, node.elts))}{',' if len(node.elts) == 1 else ''})"
         return self.template.use(node, operand=True)
 
 

@@ -25,6 +25,7 @@ from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_path
 from compilefix.source.tree import elements_of
 
 _CLAMPS = frozenset({"clamp", "clip", "clamp_", "clamp_min", "clamp_max"})
@@ -275,6 +276,12 @@ def put_into(node: ast.expr, made: ast.Call, scope: Scope, flow: Flow) -> None:
     if scope.callee(made) == "torch.as_tensor":
         # Dynamo fails on one of a list that holds a tensor, and takes `torch.tensor` of it.
         flow.rewrites.append((made.func, lambda _: f"{torch_name(scope)}.tensor"))
+    _fit_dtype(node, made, scope, flow)
+    if scope.callee(made) == "Tensor.new_tensor" and isinstance(made.func, ast.Attribute):
+        _made_by_function(made, made.func.value, scope, flow)
+
+
+def _fit_dtype(node: ast.expr, made: ast.Call, scope: Scope, flow: Flow) -> None:
     goal, number = scope.value(made).dtype, scope.value(node).dtype
     told = next((k.value for k in made.keywords if k.arg == "dtype"), made.func)
     if goal is None and isinstance(told, ast.Attribute):
@@ -292,6 +299,26 @@ def put_into(node: ast.expr, made: ast.Call, scope: Scope, flow: Flow) -> None:
         flow.refuse(f"`{snippet(made)}` takes no floating tensor for a bool")
     else:
         flow.refuse(f"`{snippet(made)}` takes no floating tensor where its dtype is not floating", "number-to-tensor")
+
+
+def _made_by_function(made: ast.Call, like: ast.expr, scope: Scope, flow: Flow) -> None:
+    """`x.new_tensor([n])` becomes `torch.tensor([n], dtype=x.dtype, device=x.device)`.
+
+    Dynamo of PyTorch 2.11 fails on the method where the list holds a tensor, without a graph break.
+    """
+    if any(node is made for node, _ in flow.rewrites):
+        return
+    if not is_path(like):
+        flow.refuse(f"PyTorch 2.11 does not compile `{snippet(made)}` of a tensor; write `torch.tensor`")
+        return
+    told = {keyword.arg for keyword in made.keywords}
+
+    def build(render: Renderer) -> str:
+        options = [f"{k.arg}={render(k.value)}" for k in made.keywords]
+        options += [f"{name}={render(like)}.{name}" for name in ("dtype", "device") if name not in told]
+        return f"{torch_name(scope)}.tensor({', '.join([render(made.args[0]), *options])})"
+
+    flow.rewrites.append((made, build))
 
 
 def scale(node: ast.expr, scaled: Scaled, scope: Scope, flow: Flow) -> None:

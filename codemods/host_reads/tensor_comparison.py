@@ -25,8 +25,9 @@ which `==` broadcasts or raises, so what is written for it asks for the shapes t
 it may raise, need `same-shape-dtype`, and what is not proved to be a tensor `branches-total`. The fix is for an answer
 that is returned, or given to a name that is only tested, returned and shown: there a tensor of one bool stands for the
 Python bool (`number-to-tensor`). Where a test decides what no rule selects (`return False, "a text"`), the break would
-only move there, and there is no fix. One case differs, and nothing names it: on a GPU `torch.equal(x, x)` of one tensor
-is True also with NaN in it (torch 2.11, H200); what is written instead is not, as on a CPU.
+only move there, and there is no fix. On a GPU `torch.equal(x, x)` of one tensor is True also with NaN in it (torch
+2.11, H100 and H200); what is written instead is not, as on a CPU. So no tensor is compared with itself, and two that
+may be one need `no-aliasing`, unless they are of integers or bools.
 
 Graph breaks: GB0033. torch: all supported versions.
 """
