@@ -36,7 +36,8 @@ from compilefix.analysis.module_calls import (
 from compilefix.analysis.narrowing import asked_for_tensors
 from compilefix.analysis.operators import element_of, opaque, stored_callable, tensor_attribute
 from compilefix.analysis.summaries import filled, from_summary, given_to, gives_all, memory_of, passed
-from compilefix.analysis.torch_calls import FLOAT_ONLY_FUNCTIONS, TorchCall, torch_result
+from compilefix.analysis.torch_call import TorchCall
+from compilefix.analysis.torch_results import FLOAT_ONLY_FUNCTIONS, torch_result
 from compilefix.analysis.values import Kind, Value, join, join_all, number, replace
 from compilefix.analysis.walk import CHANGES
 from compilefix.source.definitions import Class, Function

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.dtypes import dtype_class
 from compilefix.analysis.leaves import ANY_LEAF
-from compilefix.analysis.torch_calls import shaped
+from compilefix.analysis.torch_results import shaped
 from compilefix.analysis.values import ANY_MEMORY, Kind, Value, join_all, replace, tensor
 from compilefix.source.definitions import Class
 from compilefix.source.project import Project

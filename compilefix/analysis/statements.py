@@ -11,7 +11,7 @@ from compilefix.analysis.expressions import OPERATORS, Expressions
 from compilefix.analysis.function_facts import Env, FunctionFacts, either, join_env
 from compilefix.analysis.managers import catches_errors
 from compilefix.analysis.operators import binary, element_of, opaque, unpack
-from compilefix.analysis.torch_calls import RESHAPES_IN_PLACE
+from compilefix.analysis.torch_call import RESHAPES_IN_PLACE
 from compilefix.analysis.values import Kind, Value, join, join_all, replace
 from compilefix.source.tree import children, walk
 
