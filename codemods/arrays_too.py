@@ -15,7 +15,7 @@ from compilefix.analysis.asked_classes import computing_classes
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import torch_name
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.tree import names_in
 
 _OTHERS = {ARRAYS: "an array of NumPy", frozenset({Kind.TENSOR, Kind.OBJECT}): "an object of another class"}

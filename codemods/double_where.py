@@ -16,7 +16,8 @@ from typing import Any
 from compilefix.analysis.values import Kind
 from compilefix.codemods.gradient_mode import records_none
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template, torch_name
+from compilefix.codemods.template import Given, Template
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.tree import elements_of, names_in
 
 _AT = {

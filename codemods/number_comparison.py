@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value
+from compilefix.codemods.number_reads import decides, read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, decides, exact, read_of
+from compilefix.codemods.selected_numbers import exact
+from compilefix.codemods.template import Template
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",

@@ -28,8 +28,8 @@ from collections.abc import Callable, Sequence
 
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.host_reads.integer_places import integer_place
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import read_of
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

@@ -10,7 +10,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
 from compilefix.codemods.control_flow.branches import Branch, read_branch
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template
+from compilefix.codemods.template import Given, Template
 from compilefix.source.tree import names_in
 
 

@@ -17,9 +17,11 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import may_share
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.names import free_name
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, read_of, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

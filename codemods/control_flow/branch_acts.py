@@ -29,7 +29,7 @@ from compilefix.codemods.host_effects.exception_texts import ends_in_exception, 
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 _PLAIN = (Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER, Kind.CALLABLE)

@@ -16,7 +16,7 @@ from compilefix.codemods.control_flow.item_targets import is_item, item_name, it
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template, ends_of
+from compilefix.codemods.template import Given, Template, ends_of
 from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
 

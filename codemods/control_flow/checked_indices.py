@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import ATOMS
+from compilefix.codemods.template import ATOMS
 from compilefix.source.tree import children, elements_of
 
 _INDEXING = frozenset(

@@ -31,8 +31,10 @@ from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.dynamic_shapes.counts import count_uses
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
+from compilefix.codemods.number_reads import decides
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template, decides, torch_name, where
+from compilefix.codemods.template import Given, Template
+from compilefix.codemods.torch_name import torch_name, where
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import elements_of, stored_in
 

@@ -7,8 +7,8 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 
 from compilefix.codemods.control_flow.arms import Link
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import read_of
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import is_path
 

@@ -25,7 +25,7 @@ from compilefix.codemods.control_flow.arms import Link
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.masks import empty_masks
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

@@ -17,7 +17,8 @@ from compilefix.analysis.values import Value
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import elements_of, names_in

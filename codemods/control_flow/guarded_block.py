@@ -30,7 +30,9 @@ from compilefix.codemods.dynamic_shapes.masks import whole_mask
 from compilefix.codemods.dynamic_shapes.ragged_sizes import selection_of
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template, judge_selection, where
+from compilefix.codemods.selection import judge_selection
+from compilefix.codemods.template import Given, Template
+from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import elements_of
 

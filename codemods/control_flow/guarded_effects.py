@@ -20,7 +20,7 @@ from compilefix.codemods.host_effects.calls import kind_of
 from compilefix.codemods.host_effects.deferral import deferred_if
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 
 _SHOWING = re.compile(
     r"(\w*_)?(warn|warning|warn_once|warning_once|log_once|print_once)|rank_zero_(info|debug|print)|print_rank_?0|print0"

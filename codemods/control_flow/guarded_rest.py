@@ -16,7 +16,7 @@ from compilefix.codemods.conditions import is_tensor_test, split_static
 from compilefix.codemods.control_flow.whole_arms import selected_rest
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 
 _WAYS_OUT = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Break, ast.Continue)
 

@@ -11,7 +11,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.gradient_mode import records_none
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import is_whole
 from compilefix.source.tree import elements_of

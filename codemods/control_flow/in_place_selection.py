@@ -13,7 +13,8 @@ from compilefix.analysis.values import UNKNOWN, Value
 from compilefix.codemods.control_flow.branches import keeps_type
 from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import ATOMS, Template, where
+from compilefix.codemods.template import ATOMS, Template
+from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import unpacks
 

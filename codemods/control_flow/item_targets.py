@@ -18,7 +18,9 @@ from compilefix.analysis.leaves import are_same
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value, replace
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template, exact, judge_selection
+from compilefix.codemods.selected_numbers import exact
+from compilefix.codemods.selection import judge_selection
+from compilefix.codemods.template import Given, Template
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import elements_of, names_in
 

@@ -34,8 +34,9 @@ from compilefix.analysis.writes import last_line
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.masks import Mask, selects_by
 from compilefix.codemods.finding import Edit
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, read_of
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import conjuncts, is_literal
 

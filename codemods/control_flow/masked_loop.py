@@ -30,7 +30,9 @@ from compilefix.codemods.control_flow.while_bounds import LateTest, late_tests
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template, judge_selection, torch_name, where
+from compilefix.codemods.selection import judge_selection
+from compilefix.codemods.template import Given, Template
+from compilefix.codemods.torch_name import torch_name, where
 from compilefix.source.snippets import snippet
 
 

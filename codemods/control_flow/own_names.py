@@ -17,7 +17,7 @@ from compilefix.codemods.control_flow.exits import Exit, Step
 from compilefix.codemods.control_flow.liveness import live_after, read_at_any_time
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template
+from compilefix.codemods.template import Given, Template
 from compilefix.source.tree import elements_of, names_in
 
 _OTHER_SCOPES = (ast.Lambda, ast.comprehension, ast.FunctionDef, ast.JoinedStr)

@@ -11,8 +11,10 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, order_kept, split_static
 from compilefix.codemods.finding import Edit
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, read_of, where
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 
 

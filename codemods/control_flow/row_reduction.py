@@ -48,7 +48,8 @@ from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.host_reads.reduced_slices import counts_from_end, neutral, reduced_by
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports, torch_name, where
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports, torch_name, where
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import stored_in
 

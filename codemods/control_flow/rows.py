@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.control_flow.sizes import Sizes
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import read_of
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import elements_of, names_in
 

@@ -20,8 +20,9 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.masks import empty_masks
 from compilefix.codemods.dynamic_shapes.masks import boolean
 from compilefix.codemods.finding import Edit
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, read_of
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 

@@ -30,7 +30,9 @@ from compilefix.codemods.control_flow.whole_arms import selected_arms
 from compilefix.codemods.double_where import double_where, finite_sides, taken
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template, judge_selection, where
+from compilefix.codemods.selection import judge_selection
+from compilefix.codemods.template import Given, Template
+from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import last_name

@@ -102,7 +102,8 @@ from compilefix.codemods.host_effects.deferral import where_to_wrap
 from compilefix.codemods.host_effects.exception_texts import ends_in_exception
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

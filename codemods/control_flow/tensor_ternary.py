@@ -67,7 +67,9 @@ from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.gradient_mode import records_none
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Given, Template, imports, judge_selection, torch_name, where
+from compilefix.codemods.selection import judge_selection
+from compilefix.codemods.template import Given, Template
+from compilefix.codemods.torch_name import imports, torch_name, where
 
 _SHORT = 24
 _LOOSE = ast.BoolOp | ast.IfExp | ast.Lambda

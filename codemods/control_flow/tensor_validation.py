@@ -66,7 +66,8 @@ from compilefix.codemods.host_effects.deferral import deferred_raise, where_to_w
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports, torch_name, where
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports, torch_name, where
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import conjuncts
 

@@ -67,7 +67,8 @@ from compilefix.codemods.control_flow.loop_ends import Loop, end_of
 from compilefix.codemods.control_flow.masked_loop import masked_loop
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports
 from compilefix.source.snippets import snippet
 
 

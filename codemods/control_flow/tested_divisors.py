@@ -16,8 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from compilefix.codemods.control_flow.exits import Exit
 from compilefix.codemods.double_where import divisor_of
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template, read_of, where
+from compilefix.codemods.template import Given, Template
+from compilefix.codemods.torch_name import where
 
 _DIVISOR = "compilefix_divisor"
 _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Lt: ast.Gt, ast.LtE: ast.GtE}

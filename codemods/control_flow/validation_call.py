@@ -16,8 +16,9 @@ from compilefix.codemods.conditions import condition, is_builtin_truth, is_tenso
 from compilefix.codemods.dynamic_shapes.checked_counts import checked_count, count_code
 from compilefix.codemods.host_effects.deferral import deferred_check
 from compilefix.codemods.host_effects.plan import Refused
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, read_of
+from compilefix.codemods.template import Template
 from compilefix.source.definitions import Function
 
 _QUIET = frozenset({"os.getenv", "os.environ.get", "isinstance", "callable"})

@@ -15,7 +15,7 @@ from compilefix.codemods.control_flow.guarded_effects import is_noted
 from compilefix.codemods.control_flow.guarded_writes import guarded_write, needs_elements
 from compilefix.codemods.control_flow.masks import Mask
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import stored_in
 

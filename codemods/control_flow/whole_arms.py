@@ -33,7 +33,9 @@ from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template, judge_selection, where
+from compilefix.codemods.selection import judge_selection
+from compilefix.codemods.template import Given, Template
+from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 
 _CONSTANTS = ("math.pi", "math.e", "math.inf", "math.nan", "numpy.pi", "numpy.inf", "torch.pi", "torch.inf")
 _Node = TypeVar("_Node", bound=ast.expr)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, laid_over, seems_mask, whole_mask
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 
 _COUNTS = frozenset({"numel", "nelement"})
 

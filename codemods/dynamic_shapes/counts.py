@@ -16,8 +16,8 @@ from compilefix.codemods.dynamic_shapes.masks import is_mask
 from compilefix.codemods.dynamic_shapes.true_places import listing_call
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.kept_branches import kept_in
+from compilefix.codemods.number_reads import decides
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import decides
 from compilefix.source.snippets import snippet
 
 _PAIR = 2

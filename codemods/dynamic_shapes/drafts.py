@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from compilefix.codemods.dynamic_shapes.reductions import Reduction
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template
+from compilefix.codemods.template import Given, Template
 
 _TOKEN = re.compile(r"\{p\d+\}")
 

@@ -18,7 +18,8 @@ from compilefix.codemods.dynamic_shapes.masks import boolean, whole_mask
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import is_whole
 from compilefix.source.tree import names_in

@@ -58,7 +58,7 @@ from compilefix.codemods.dynamic_shapes.expert_rewrite import Rewrite
 from compilefix.codemods.dynamic_shapes.expert_routing import Routing, routing_of
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import imports
+from compilefix.codemods.torch_name import imports
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import statements
 

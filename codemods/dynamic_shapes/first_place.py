@@ -45,7 +45,7 @@ from compilefix.codemods.dynamic_shapes.true_places import Asked, Listed, asked_
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 

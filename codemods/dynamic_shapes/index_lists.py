@@ -19,7 +19,7 @@ from compilefix.codemods.dynamic_shapes.masks import is_mask
 from compilefix.codemods.dynamic_shapes.one_hot_writes import fill_code, in_the_way, one_hot_write
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all"}) | LOSSES

@@ -14,7 +14,7 @@ from compilefix.codemods.dynamic_shapes.index_lists import place_of, unchanged
 from compilefix.codemods.dynamic_shapes.masks import is_mask, reduced_from
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 

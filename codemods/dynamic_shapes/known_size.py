@@ -134,7 +134,8 @@ from compilefix.codemods.dynamic_shapes.repeats import repeats_beside, sized_cod
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports, torch_name
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

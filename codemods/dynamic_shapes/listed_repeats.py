@@ -16,7 +16,7 @@ from compilefix.codemods.dynamic_shapes.repeats import RepeatsCall, repeats_call
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 
 _TENSOR_OF = frozenset({"torch.tensor", "torch.as_tensor"})
 _NEW = frozenset(f"torch.{name}" for name in ("arange", "zeros", "ones", "full", "rand", "randn", "linspace", "tensor"))

@@ -11,7 +11,8 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name, where
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name, where
 from compilefix.source.definitions import Class
 from compilefix.source.module import Module
 from compilefix.source.project import Project

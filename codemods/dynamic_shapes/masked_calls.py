@@ -26,7 +26,8 @@ from compilefix.codemods.dynamic_shapes.named_results import NamedRows, Write, i
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, where
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import elements_of, names_in
 

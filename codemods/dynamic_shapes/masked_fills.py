@@ -16,7 +16,7 @@ from compilefix.codemods.dynamic_shapes.masks import UNNAMED, boolean, laid_over
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 

@@ -18,7 +18,8 @@ from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, has_place, s
 from compilefix.codemods.names import free_name
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name, where
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name, where
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

@@ -82,7 +82,7 @@ from compilefix.codemods.dynamic_shapes.reductions import COUNTS
 from compilefix.codemods.dynamic_shapes.replaced_expressions import expression_edits
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import imports
+from compilefix.codemods.torch_name import imports
 from compilefix.source.snippets import snippet
 
 

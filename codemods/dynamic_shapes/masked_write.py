@@ -111,7 +111,8 @@ from compilefix.codemods.dynamic_shapes.trained_writes import TrainedWrite, sele
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports, where
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports, where
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

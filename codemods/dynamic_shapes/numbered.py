@@ -9,7 +9,8 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.dynamic_shapes.masks import boolean, whole_mask
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name, where
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name, where
 from compilefix.source.snippets import snippet
 
 _COUNTS = frozenset({"sum", "count_nonzero"})

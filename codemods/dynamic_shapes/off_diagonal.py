@@ -17,7 +17,7 @@ from typing import Any
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.dynamic_shapes.masks import is_mask, masked_select_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 _KEEPS = frozenset({"bool", "to", "cuda", "cpu", "type", "float", "int", "long", "clone", "detach", "type_as"})

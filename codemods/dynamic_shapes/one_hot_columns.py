@@ -13,7 +13,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.dynamic_shapes.true_places import listing_call
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 _GROUPS = frozenset({"reshape", "view", "unflatten", "unfold", "chunk", "split"})

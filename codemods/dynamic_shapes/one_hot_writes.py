@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import torch_name
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.snippets import snippet
 
 _PAIR = 2

@@ -19,7 +19,8 @@ from compilefix.codemods.dynamic_shapes.definitions import Origin, Way, origin_o
 from compilefix.codemods.dynamic_shapes.masks import boolean
 from compilefix.codemods.dynamic_shapes.off_diagonal import diagonal_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import last_name
 

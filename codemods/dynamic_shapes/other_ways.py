@@ -17,7 +17,7 @@ from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.dynamic_shapes.definitions import Part, reads_of, unused_then
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.tree import names_in
 
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.dynamic_shapes.masks import boolean, is_mask, whole_mask
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import is_path
 

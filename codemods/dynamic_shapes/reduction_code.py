@@ -17,7 +17,8 @@ from compilefix.codemods.dynamic_shapes.reductions import COUNTS, Reduction, cou
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name, where
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name, where
 from compilefix.source.snippets import snippet
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 _CALLS = frozenset({"torch.repeat_interleave", "Tensor.repeat_interleave"})

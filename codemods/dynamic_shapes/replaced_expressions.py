@@ -8,7 +8,7 @@ from compilefix.codemods.dynamic_shapes.drafts import bracketed, rewritten_state
 from compilefix.codemods.dynamic_shapes.reductions import takes_lines
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Edit
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 
 
 def _is_alone(statement: ast.AST | None) -> bool:

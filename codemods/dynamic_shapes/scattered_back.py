@@ -17,7 +17,8 @@ from compilefix.codemods.dynamic_shapes.masks import Mask, has_place, is_same
 from compilefix.codemods.dynamic_shapes.reductions import first_mask, takes_lines
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, where
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

@@ -23,7 +23,8 @@ from compilefix.codemods.dynamic_shapes.masks import UNNAMED, laid_over, same_di
 from compilefix.codemods.dynamic_shapes.selected_tree import SelectedTree
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
-from compilefix.codemods.selection import Template, where
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 
 _SEVERAL = 2

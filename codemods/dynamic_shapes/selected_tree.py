@@ -25,7 +25,7 @@ from compilefix.codemods.dynamic_shapes.row_operations import dimension, row_ope
 from compilefix.codemods.dynamic_shapes.selected_parts import SelectedParts
 from compilefix.codemods.dynamic_shapes.spreads import Spread, spread_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import where
+from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 
 _LARGEST = 2_000  # what is made of the elements is judged as one expression, with all that it is made of

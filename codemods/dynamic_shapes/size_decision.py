@@ -71,7 +71,8 @@ from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.deferral import deferred_raise, where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports, torch_name
 from compilefix.source.snippets import snippet
 
 _FLAGS = Obstacle("without the capture flags the graph ends where the rows are selected", "capture-scalars")

@@ -28,7 +28,9 @@ from compilefix.codemods.dynamic_shapes.ragged_sizes import size_of
 from compilefix.codemods.dynamic_shapes.unknown_places import unknown_size
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template, judge_selection, torch_name, where
+from compilefix.codemods.selection import judge_selection
+from compilefix.codemods.template import Given, Template
+from compilefix.codemods.torch_name import torch_name, where
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

@@ -48,7 +48,8 @@ from compilefix.codemods.dynamic_shapes.size_decision import SizeDecision, fixed
 from compilefix.codemods.dynamic_shapes.taken_places import taken_places
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports
 from compilefix.source.snippets import snippet
 
 _FLAGS = Obstacle("without the capture flags the graph ends where the rows are selected", "capture-scalars")

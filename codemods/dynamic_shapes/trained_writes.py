@@ -18,7 +18,8 @@ from compilefix.codemods.dynamic_shapes.masks import Mask, whole_mask
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, where
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import where
 from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
 

@@ -16,7 +16,7 @@ from compilefix.codemods.host_effects.reads import CASTS, bound_read, host_chain
 from compilefix.codemods.host_effects.texts import replaced_parts, source_of
 from compilefix.codemods.number_comparison import checked_read
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import ATOMS
+from compilefix.codemods.template import ATOMS
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import is_path
 from compilefix.source.tree import names_in

@@ -68,8 +68,8 @@ from compilefix.codemods.host_reads.item_indices import item_indices
 from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic, reads
 from compilefix.codemods.host_reads.number_helpers import only_reads
 from compilefix.codemods.host_reads.read_twice import read_twice
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import read_of
 from compilefix.codemods.unknown_rows import failing_layer, fails_where_cut, fails_where_made, miscounted_view
 from compilefix.source.snippets import snippet
 

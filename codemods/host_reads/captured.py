@@ -23,9 +23,9 @@ from compilefix.codemods.host_reads.number_lists import given_in_turn, is_positi
 from compilefix.codemods.host_reads.number_sinks import in_log
 from compilefix.codemods.host_reads.record_fields import field_of
 from compilefix.codemods.host_reads.sized_later import fails_later
+from compilefix.codemods.number_reads import decides, read_of
 from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import decides, read_of
 from compilefix.codemods.unknown_rows import fails_where_cut, miscounted_view
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet

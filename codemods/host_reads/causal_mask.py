@@ -41,7 +41,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 # The parameters of `forward`, and which of them says whether a mask is causal.

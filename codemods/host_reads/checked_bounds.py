@@ -17,8 +17,10 @@ from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.looped import needs_no_number
 from compilefix.codemods.host_reads.read_twice import read_twice
 from compilefix.codemods.names import free_name
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, imports, read_of, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports, torch_name
 from compilefix.codemods.unknown_rows import failing_layer, fails_where_cut
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import elements_of

@@ -19,9 +19,11 @@ from compilefix.codemods.host_reads.looped import needs_no_number
 from compilefix.codemods.host_reads.number_flow import Renderer
 from compilefix.codemods.host_reads.reduced_slices import counts_from_end
 from compilefix.codemods.names import free_name
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, read_of, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import is_literal, is_path
 

@@ -57,8 +57,8 @@ from compilefix.codemods.host_effects.texts import escaped
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
+from compilefix.codemods.number_reads import decides, read_of
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import decides, read_of
 from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import last_name

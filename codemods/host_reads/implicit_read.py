@@ -84,7 +84,8 @@ from compilefix.codemods.host_reads.vector_items import numbers_in_turn, seems_o
 from compilefix.codemods.host_reads.windows import Window, window_of
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.ruled_out import is_ruled_out
-from compilefix.codemods.selection import Template, imports
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports
 from compilefix.source.snippets import snippet
 
 _LOAD = ast.Load()

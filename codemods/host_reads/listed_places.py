@@ -15,7 +15,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.dynamic_shapes.ragged_sizes import selection_of
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 
 _LISTS_PLACES = frozenset({"torch.where", "torch.nonzero", "Tensor.nonzero", "torch.argwhere", "Tensor.argwhere"})
 

@@ -17,7 +17,7 @@ from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.looped import needs_no_number
 from compilefix.codemods.host_reads.number_lists import given_in_turn
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

@@ -96,9 +96,9 @@ from compilefix.codemods.host_reads.number_helpers import fix_in_callers, hands_
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.number_comparison import read_for_check
+from compilefix.codemods.number_reads import CASTS, decides, read_of
 from compilefix.codemods.numpy_calls.number_origins import function_of
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import CASTS, decides, read_of
 from compilefix.source.snippets import snippet
 
 _TENSOR_OR_NONE = frozenset({Kind.TENSOR, Kind.NONE})

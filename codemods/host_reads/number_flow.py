@@ -11,7 +11,7 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.devices import perhaps_on_default_device
 from compilefix.codemods.host_reads.integer_places import integer_place, is_index
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 

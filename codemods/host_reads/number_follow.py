@@ -65,10 +65,12 @@ from compilefix.codemods.host_reads.reduced_slices import reduced_slice
 from compilefix.codemods.host_reads.windows import window_of
 from compilefix.codemods.kept_branches import kept_in as kept_in_branch
 from compilefix.codemods.number_comparison import COMPARISONS, fits_all
+from compilefix.codemods.number_reads import decides
 from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.returned_truths import as_tensor
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import decides, exact, torch_name
+from compilefix.codemods.selected_numbers import exact
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import asks_for_none

@@ -17,7 +17,7 @@ from compilefix.codemods.host_reads.number_flow import Flow
 from compilefix.codemods.host_reads.number_follow import follow, follow_name
 from compilefix.codemods.host_reads.number_rewrite import fix_of, stands_for
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 LIST_ADVICE = "work on the tensor itself, or make the list before the compiled code"

@@ -6,8 +6,8 @@ import ast
 import math
 
 from compilefix.analysis.values import Kind
+from compilefix.codemods.number_reads import decides, read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import decides, read_of
 
 _LISTS = frozenset({"nonzero", "argwhere", "unique", "tolist", "numpy", "bincount"})
 """What gives as many elements as values say, or reads them all."""

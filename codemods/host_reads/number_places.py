@@ -23,7 +23,7 @@ from compilefix.codemods.host_reads.reduced_slices import ReducedSlice
 from compilefix.codemods.host_reads.windows import Window
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import torch_name
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import is_path
 from compilefix.source.tree import elements_of

@@ -11,7 +11,8 @@ from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_reads.number_flow import Flow, Renderer
 from compilefix.codemods.host_reads.number_follow import follow
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, imports
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports
 from compilefix.source.snippets import snippet
 
 

@@ -14,7 +14,7 @@ from compilefix.codemods.host_reads.left_unread import leaves_unread, place_in_r
 from compilefix.codemods.promised_numbers import attribute_promised
 from compilefix.codemods.returned_truths import as_tensor
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import torch_name
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in, parents

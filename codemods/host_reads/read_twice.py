@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import read_of
 
 _LOOPS = ast.For | ast.While | ast.comprehension
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
+from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, read_of, torch_name, where
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name, where
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import elements_of, names_in
 

@@ -46,7 +46,7 @@ from compilefix.codemods.host_reads.tensor_range import is_plain_device
 from compilefix.codemods.names import free_name
 from compilefix.codemods.numpy_calls.number_signs import sign_of
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

@@ -15,7 +15,8 @@ from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.host_reads.copies import becomes_copy
 from compilefix.codemods.host_reads.number_flow import has_other_dtype
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

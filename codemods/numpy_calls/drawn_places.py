@@ -17,7 +17,8 @@ from compilefix.codemods.host_reads.number_flow import Flow
 from compilefix.codemods.host_reads.number_follow import follow
 from compilefix.codemods.host_reads.number_rewrite import fix_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.snippets import snippet
 
 _BOUNDS: Mapping[str, tuple[int, int]] = {

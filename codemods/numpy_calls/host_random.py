@@ -49,7 +49,8 @@ from compilefix.codemods.numpy_calls.drawn_places import place_fix
 from compilefix.codemods.numpy_calls.draws import arithmetic_only, torch_draw
 from compilefix.codemods.numpy_calls.numpy_draws import breaks_when_drawn
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports, torch_name
 from compilefix.source.snippets import snippet
 
 _PYTHON_TRACED = frozenset(

@@ -51,7 +51,7 @@ from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.names import free_name
 from compilefix.codemods.numpy_calls.array_values import UNSUPPORTED, numpy_operand
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.codemods.unsupported.asked_once import bound_by, first_imports
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet

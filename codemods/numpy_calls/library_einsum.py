@@ -43,7 +43,8 @@ from collections.abc import Iterator
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports, torch_name
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
 

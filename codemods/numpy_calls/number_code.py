@@ -11,7 +11,7 @@ from compilefix.codemods.numpy_calls.number_signs import is_finite, sign_of
 from compilefix.codemods.numpy_calls.number_uses import Use, cast_of, division
 from compilefix.codemods.numpy_calls.numpy_functions import Function
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 _LARGEST_EXPONENT = 700.0

@@ -54,7 +54,8 @@ from compilefix.codemods.numpy_calls.array_values import (
     numpy_operand,
 )
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports, torch_name
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import asked_in
 from compilefix.source.tree import elements_of

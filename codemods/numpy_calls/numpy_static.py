@@ -61,7 +61,7 @@ from compilefix.codemods.numpy_calls.numpy_functions import FUNCTIONS, Function
 from compilefix.codemods.numpy_calls.sorted_places import sorted_fix, sorted_places
 from compilefix.codemods.recompiles.sizes import is_size
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
 

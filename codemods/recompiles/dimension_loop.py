@@ -58,7 +58,7 @@ from compilefix.codemods.recompiles.dimension_stack import written as stacked
 from compilefix.codemods.recompiles.dimension_sum import sum_in, written
 from compilefix.codemods.recompiles.sizes import definition_of, is_likely_compiled, is_size
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
 

@@ -12,7 +12,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.recompiles.dimension_sum import dimension_of, is_length
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)

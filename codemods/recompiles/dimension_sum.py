@@ -10,7 +10,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import is_whole
 from compilefix.source.tree import elements_of

@@ -19,7 +19,7 @@ from compilefix.codemods.finding import Edit
 from compilefix.codemods.recompiles.size_cache import hangs_on, is_of_other_class
 from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import elements_of, parents

@@ -43,7 +43,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.recompiles.sizes import definition_of, is_size
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import asked_in
 from compilefix.source.tree import names_in

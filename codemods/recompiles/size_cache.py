@@ -19,7 +19,7 @@ from compilefix.codemods.kept_attributes import assigned
 from compilefix.codemods.names import free_name
 from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.definitions import Class
 from compilefix.source.module import Module
 from compilefix.source.snippets import snippet

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import asks_for_none
 

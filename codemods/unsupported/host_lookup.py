@@ -69,7 +69,7 @@ from collections.abc import Iterator
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import imports, torch_name
+from compilefix.codemods.torch_name import imports, torch_name
 from compilefix.codemods.unsupported.asked_once import asked_once, question
 from compilefix.codemods.unsupported.scripted_function import why_scripted
 

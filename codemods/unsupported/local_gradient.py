@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import is_literal, unpacks
 from compilefix.source.tree import names_in, stored_in

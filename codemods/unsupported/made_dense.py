@@ -15,7 +15,8 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import torch_name
 from compilefix.source.snippets import snippet
 
 _ATOMS = ast.Name | ast.Constant

@@ -55,7 +55,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.codemods.unsupported.gradient_requests import (
     is_part_of_buffer,
     kept_by,

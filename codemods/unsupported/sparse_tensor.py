@@ -33,7 +33,8 @@ from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports
+from compilefix.codemods.template import Template
+from compilefix.codemods.torch_name import imports
 from compilefix.codemods.unsupported.made_dense import dense_edits, made_dense
 from compilefix.source.snippets import snippet
 

@@ -43,7 +43,7 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
 
