@@ -14,11 +14,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import may_share
-from compilefix.analysis.written_memory import PLAIN
 from compilefix.codemods.conditions import condition, is_tensor_test, needs_own_if, order_kept, split_static
 from compilefix.codemods.control_flow.branch_acts import act_lines, noted_call
 from compilefix.codemods.control_flow.exits import Exit, assigned_in, exit_of
@@ -27,6 +24,7 @@ from compilefix.codemods.control_flow.liveness import read_at_any_time
 from compilefix.codemods.control_flow.masks import empty_masks_where, kept_by, shortcut_of
 from compilefix.codemods.control_flow.own_names import OwnNames, own_names, stored_by
 from compilefix.codemods.control_flow.returned_values import Returned, returned_of, values_of
+from compilefix.codemods.control_flow.selected_returns import LOOSE, SelectedReturns, are_one
 from compilefix.codemods.control_flow.selected_values import asks_for_gradient, without_gradient
 from compilefix.codemods.control_flow.tested_divisors import (
     divided_safely,
@@ -35,16 +33,13 @@ from compilefix.codemods.control_flow.tested_divisors import (
     zero_divisors,
 )
 from compilefix.codemods.control_flow.way_on import WayOn, computed, notes_of, runs_always, writes
-from compilefix.codemods.double_where import double_where, finite_sides, taken
+from compilefix.codemods.double_where import finite_sides
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import judge_selection
 from compilefix.codemods.template import Given, Template
 from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
-
-_LOOSE = ast.BoolOp | ast.IfExp | ast.Lambda
 
 
 def returns_early(node: ast.If) -> bool:
@@ -95,9 +90,9 @@ def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edi
     tests = [code for code in codes if code is not None]
     first: list[str] = []
     if fixed:
-        parts = " or ".join(heads.use(part, operand=isinstance(part, _LOOSE)) for part in fixed)
+        parts = " or ".join(heads.use(part, operand=isinstance(part, LOOSE)) for part in fixed)
         first = [f"if {parts}:", f"    return {heads.use(found.returned[0])}"]
-    return _edits(node, found, way, tests, first, [*lines[0], *lines[1]], own, heads, scope, template)
+    return _edits(found, way, tests, first, [*lines[0], *lines[1]], own, heads, scope, template)
 
 
 def _can_note(found: Exit) -> bool:
@@ -152,13 +147,12 @@ def _opened(lines: Sequence[str], found: Exit, heads: Template) -> list[str]:
     """The first lines under the fixed part of the test."""
     if not found.opened:
         return list(lines)
-    test = " and ".join(heads.use(part, operand=isinstance(part, _LOOSE)) for part in found.opened)
+    test = " and ".join(heads.use(part, operand=isinstance(part, LOOSE)) for part in found.opened)
     named = [] if found.kept is None else [f"{found.kept} = {test}"]
     return [*named, f"if {found.kept or test}:", *(f"    {line}" for code in lines for line in code.splitlines())]
 
 
 def _edits(
-    node: ast.If,
     found: Exit,
     way: WayOn,
     tests: Sequence[str],
@@ -169,89 +163,124 @@ def _edits(
     scope: Scope,
     template: Template,
 ) -> tuple[Edit, ...]:
+    """The edits, where the way on may run always; what stands in the way of selecting is noted in `template`.
+
+    tests: the code of the conditions. first, noted: the lines before them, and those of what is noted for the boundary.
+    """
     ends = [end for ways in found.ends if (end := returned_of(ways, scope)) is not None]
     if len(ends) != len(found.ends):
         template.refuse([Obstacle("what is returned differs in its length or form")])
         return ()
     elements = ends[0].elements
-    lines = scope.function.module.lines
-    comments = not found.behind and "#" in "\n".join(lines[node.lineno - 1 : found.lasts[-1].end_lineno])
     finite = finite_sides([side for sides in elements for side in sides], scope)
     early = _early_values(elements, found, way, own, scope)
     notes = notes_of(way, scope)
     alone = not (early or found.steps or noted or notes)
-    same = alone and all(_are_one(sides) for sides in elements)
-    if not same and alone and not finite:
-        first_kept = [_are_one(sides) or _is_first(sides, found, scope) for sides in elements]
-        same = all(first_kept) or all(_are_one(sides) or _is_shortcut(sides, found, way, scope) for sides in elements)
-        if all(first_kept):
-            ends = [replace(end, elements=tuple((*sides[1:], sides[0]) for sides in end.elements)) for end in ends]
-        template.refuse([o for test in found.tests for o in evaluated(test, scope)] if same else [])
-    elif same:
-        # Nothing is selected, and nothing evaluates the condition any more.
-        template.refuse(_never_fails(found.tests, scope))
+    agreed = _agreed(ends, found, way, scope, template, selects=bool(finite)) if alone else None
     # Behind guards the last `return` is that of other ways, too, and stays where it is.
-    named = found.guards or found.between or found.steps or comments or len(elements) > 1 or noted or finite
-    head = list(first)
-    names = list(tests)
-    guards: dict[ast.If, str] = {}
-    if named:
-        names = []
-        for link, code in zip(found.links, tests, strict=True):
-            if same or code in heads.named.values():
-                names.append(code)
-                continue
-            name = free_name("condition", scope, [*names, *heads.named.values()])
-            names.append(name)
-            if link in found.ifs[1:]:
-                guards[link] = f"{name} = {code}"
-            else:
-                head.append(f"{name} = {code}")
-    selecting = [] if same else names
+    spread = bool(found.guards or found.between or found.steps or len(elements) > 1 or noted or finite)
+    spread = spread or _holds_comment(found, scope)
+    names, named, later = list(tests), list[str](), dict[ast.If, str]()
+    if spread:
+        names, named, later = _named_conditions(found, tests, heads, scope, evaluated=agreed is None)
     if early:
         # The names on both sides are the same, and what they stand for is not.
         template.refuse(scope.legality.finite(computed(way), scope.facts))
     tested = tested_divisors(found.tests[0], found, scope) if names and len(tests) == 1 else []
     safely = divided_safely([d for d in tested if not own.reads(d)], names[0], heads, scope) if tested else {}
-    head += [*noted, *_step_lines(found, own, heads, safely)]
-    given = {
-        name: _early_code(value, own, heads, scope)
-        for value, name in early.items()
-        if not isinstance(value, ast.Name) or own.names.get(value) != name
-    }
-    head += [f"{name} = {code}" for name, code in given.items()]
+    head = [*first, *named, *noted, *_step_lines(found, own, heads, safely)]
+    for value, name in early.items():
+        if not isinstance(value, ast.Name) or own.names.get(value) != name:
+            head.append(f"{name} = {_early_code(value, own, heads, scope)}")
     template.refuse(heads.obstacles)
-    divisors = [] if same or not named or len(tests) > 1 else zero_divisors(found.tests[0], found, scope)
+    selecting = agreed is None and spread and len(tests) == 1
+    divisors = zero_divisors(found.tests[0], found, scope) if selecting else []
     if found.guards and divisors:
         reason = f"`{snippet(divisors[0])}` is divided by where the test finds it to be zero, under a fixed condition"
         template.refuse([Obstacle(reason)])
         return ()
-    if found.behind or not named:
-        body = Template(dict(heads.parts))
-        way_on = [with_divisors(statement, divisors, names[0], body, scope) for statement in found.between]
-        line = _line(ends[0], selecting, early, node, found.lasts[-1], scope, body, template)
-        whole = scope.edit(node, "\n".join([*head, *way_on, line]), **body.parts)
-        gone = [] if found.behind else [*found.ifs[1:], *found.lasts]
-        return (whole, *(scope.edit(statement, "") for statement in gone))
-    edits = [scope.edit(node, "\n".join(_opened(head, found, heads)), **heads.parts)]
-    edits += [scope.edit(guard, line, **heads.parts) for guard, line in guards.items()]
+    returns = SelectedReturns(found, names if agreed is None else (), early, scope, template)
+    if found.behind or not spread:
+        return _in_one_place(found, head, returns, (agreed or ends)[0], divisors, names, heads)
     if any(divisor in ast.walk(call) for divisor in divisors for call in notes):
         template.refuse([Obstacle("what is noted for the boundary divides by what the test finds to be zero")])
         return ()
+    edits = [scope.edit(found.ifs[0], "\n".join(_opened(head, found, heads)), **heads.parts)]
+    edits += [scope.edit(guard, line, **heads.parts) for guard, line in later.items()]
     edits += [scope.edit(d, f"{where(scope)}({names[0]}, 1, {{divisor}})", divisor=d) for d in divisors]
     for call in notes:
         body = Template()
         line = noted_call(call, " & ".join(f"~{name}" for name in names), scope, body)
         template.refuse(body.obstacles)
         edits.append(scope.edit(call, line, **body.parts))
-    for last, sides in zip(found.lasts, ends, strict=True):
-        body = Template()
-        if any(last in ast.walk(statement) for statement in found.outer):
-            line = _guarded_line(sides, selecting, early, found, last, scope, body, template)
-        else:
-            line = _line(sides, selecting, early, node, last, scope, body, template)
-        edits.append(scope.edit(last, line, **body.parts))
+    edits += [returns.edit(last, end) for last, end in zip(found.lasts, agreed or ends, strict=True)]
     return tuple(edits)
+
+
+def _holds_comment(found: Exit, scope: Scope) -> bool:
+    """Whether comments may stand between the first test and the last return, which are kept where they are."""
+    lines = scope.function.module.lines[found.ifs[0].lineno - 1 : found.lasts[-1].end_lineno]
+    return not found.behind and "#" in "\n".join(lines)
+
+
+def _in_one_place(
+    found: Exit,
+    head: Sequence[str],
+    returns: SelectedReturns,
+    end: Returned,
+    divisors: Sequence[ast.expr],
+    names: Sequence[str],
+    heads: Template,
+) -> tuple[Edit, ...]:
+    """The edits where all of the code goes to the place of the `if`."""
+    scope, body = returns.scope, Template(dict(heads.parts))
+    way_on = [with_divisors(statement, divisors, names[0], body, scope) for statement in found.between]
+    line = returns.line(end, found.lasts[-1], body)
+    whole = scope.edit(found.ifs[0], "\n".join([*head, *way_on, line]), **body.parts)
+    gone = [] if found.behind else [*found.ifs[1:], *found.lasts]
+    return (whole, *(scope.edit(statement, "") for statement in gone))
+
+
+def _agreed(
+    ends: Sequence[Returned], found: Exit, way: WayOn, scope: Scope, template: Template, *, selects: bool
+) -> Sequence[Returned] | None:
+    """What is returned at the end of each way, where that is right on all ways and nothing needs to be selected.
+
+    None where a selection is needed. selects: a side has a form of its own where it is not the selected one.
+    """
+    elements = ends[0].elements
+    if all(map(are_one, elements)):
+        # Nothing evaluates the condition any more.
+        template.refuse(_never_fails(found.tests, scope))
+        return ends
+    if selects:
+        return None
+    if all(are_one(sides) or _is_first(sides, found, scope) for sides in elements):
+        ends = [replace(end, elements=tuple((*sides[1:], sides[0]) for sides in end.elements)) for end in ends]
+    elif not all(are_one(sides) or _is_shortcut(sides, found, way, scope) for sides in elements):
+        return None
+    template.refuse([o for test in found.tests for o in evaluated(test, scope)])
+    return ends
+
+
+def _named_conditions(
+    found: Exit, tests: Sequence[str], heads: Template, scope: Scope, *, evaluated: bool
+) -> tuple[list[str], list[str], dict[ast.If, str]]:
+    """Names for the conditions, the lines that give them, and those that stand in the place of a later `if`."""
+    names: list[str] = []
+    lines: list[str] = []
+    later: dict[ast.If, str] = {}
+    for link, code in zip(found.links, tests, strict=True):
+        if not evaluated or code in heads.named.values():
+            names.append(code)
+            continue
+        name = free_name("condition", scope, [*names, *heads.named.values()])
+        names.append(name)
+        if link in found.ifs[1:]:
+            later[link] = f"{name} = {code}"
+        else:
+            lines.append(f"{name} = {code}")
+    return names, lines, later
 
 
 def _early_code(value: ast.expr, own: OwnNames, heads: Template, scope: Scope) -> str:
@@ -269,11 +298,6 @@ def _step_lines(found: Exit, own: OwnNames, heads: Template, instead: Mapping[as
         (block,) = (link.body for link in found.links if any(step is s for s in link.body))
         before = [s for s in found.steps[:index] if any(s is one for one in block)]
         yield own.line(step, heads, stored_by(before), instead)
-
-
-def _are_one(sides: Sequence[ast.expr]) -> bool:
-    """Whether the same name, or constant, is returned on every way."""
-    return all(isinstance(side, ast.Name | ast.Constant) and ast.dump(side) == ast.dump(sides[0]) for side in sides)
 
 
 def _is_first(sides: Sequence[ast.expr], found: Exit, scope: Scope) -> bool:
@@ -315,91 +339,6 @@ def _never_fails(tests: Sequence[ast.expr], scope: Scope) -> Iterator[Obstacle]:
         doubt = next(evaluated(test, scope), None)
         if doubt is not None:
             yield Obstacle(f"`{snippet(test)}` decides nothing, and may raise: {doubt.reason}")
-
-
-def _guarded_line(
-    returned: Returned,
-    tests: Sequence[str],
-    early: Mapping[ast.expr, str],
-    found: Exit,
-    last: ast.Return,
-    scope: Scope,
-    body: Template,
-    template: Template,
-) -> str:
-    """The lines that return the selected values where the guards hold, and else what was returned before."""
-    names: list[str] = []
-    lines: list[str] = []
-    for sides in returned.elements:
-        value = sides[-1]
-        if _are_one(sides) and isinstance(value, ast.Constant):
-            names.append(body.use(value))
-            continue
-        if isinstance(value, ast.Name) and value.id not in names and scope.names(value.id, stores=True):
-            names.append(value.id)
-            continue
-        name = free_name("result", scope, names)
-        names.append(name)
-        lines.append(f"{name} = {body.use(value)}")
-    parts = [
-        body.use(test, operand=isinstance(test, _LOOSE)) if holds else f"not {body.use(test, operand=True)}"
-        for test, holds in (found.guards if found.kept is None else ())
-    ]
-    parts += [found.kept] if found.kept is not None else []
-    selected = _selections(returned.elements, tests, early, found.ifs[0], last, scope, body, template, names)
-    given = [f"    {name} = {code}" for name, code in zip(names, selected, strict=True) if name != code]
-    lines += [f"if {' and '.join(parts)}:", *given] if given else []
-    return "\n".join([*lines, f"return {returned.code(names)}"])
-
-
-def _line(
-    returned: Returned,
-    tests: Sequence[str],
-    early: Mapping[ast.expr, str],
-    node: ast.If,
-    last: ast.stmt,
-    scope: Scope,
-    body: Template,
-    template: Template,
-) -> str:
-    """The `return` of the selected values; what stands in the way is noted in `template`."""
-    selected = _selections(returned.elements, tests, early, node, last, scope, body, template)
-    return f"return {returned.code(selected)}"
-
-
-def _selections(
-    elements: Sequence[tuple[ast.expr, ...]],
-    tests: Sequence[str],
-    early: Mapping[ast.expr, str],
-    node: ast.If,
-    last: ast.stmt,
-    scope: Scope,
-    body: Template,
-    template: Template,
-    names: Sequence[str] = (),
-) -> list[str]:
-    selections = [
-        _selection(sides, tests, early, node, last, scope, body, names[index] if names else None)
-        for index, sides in enumerate(elements)
-    ]
-    template.refuse(scope.legality.saved(early, node, scope.facts))
-    template.refuse(body.obstacles)
-    for index in range(len(tests) + 1):
-        side = [sides[index].id for sides in elements if isinstance(sides[index], ast.Name)]  # type: ignore[attr-defined]
-        twice = next((name for name in side if side.count(name) > 1), None)
-        if twice is not None:
-            template.refuse([Obstacle(f"`{twice}` is returned twice: the selected tensors are two", "no-aliasing")])
-        several = [sides[index] for sides in elements if not _are_one(sides) or any(s in early for s in sides)]
-        for one, other in combinations(several, 2):
-            if _share(one, other, scope):
-                reason = f"`{snippet(one)}` and `{snippet(other)}` may share memory: the selected tensors are two"
-                template.refuse([Obstacle(reason, "no-aliasing")])
-    return selections
-
-
-def _share(one: ast.expr, other: ast.expr, scope: Scope) -> bool:
-    values = (scope.value(one), scope.value(other))
-    return not any(v.is_(*PLAIN) for v in values) and may_share(values[0].storage, values[1].storage)
 
 
 def _early_values(
@@ -470,33 +409,3 @@ def _steps_stand(found: Exit, scope: Scope, template: Template) -> str | None:
         template.refuse(scope.legality.finite([step.value], scope.facts))
         template.refuse(scope.legality.saved([step.value], owner, scope.facts))
     return None
-
-
-def _selection(
-    sides: Sequence[ast.expr],
-    tests: Sequence[str],
-    early: Mapping[ast.expr, str],
-    node: ast.If,
-    last: ast.stmt,
-    scope: Scope,
-    template: Template,
-    result: str | None = None,
-) -> str:
-    if _are_one(sides) and not any(side in early for side in sides):
-        return result or template.use(sides[-1])
-    givens = [Given(side) for side in sides]
-    values = [scope.value(side) for side in sides]
-    computed_here = [side for side in sides[:-1] if side not in early] + ([] if result else [sides[-1]])
-    finite = finite_sides(computed_here, scope)
-    suffix = judge_selection([], givens, values, [], scope, node, template, last, finite)
-
-    def code_of(index: int) -> str:
-        side = sides[index]
-        if side in finite:
-            return double_where(Given(side), taken(tests, index), scope, template)
-        return early.get(side) or template.code(without_gradient(Given(side), scope, template))
-
-    code = result or code_of(len(sides) - 1)
-    for index, test in reversed(list(enumerate(tests))):
-        code = f"{where(scope)}({test}, {code_of(index)}, {code})"
-    return code + suffix
