@@ -96,11 +96,7 @@ _SCALARS = frozenset({"alpha", "value", "beta"})
 _SUMS = frozenset({"add", "sub", "addmm", "baddbmm", "addbmm", "addmv", "addr", "index_add"})
 # Dynamo multiplies first in `x.add_(y, alpha=t)`, `x.addcmul_`, `x.addcdiv_` and `torch.addcdiv`.
 _SCALAR_CALLS = (_SUMS | {f"{name}_" for name in _SUMS} | {"addcmul"}) - {"add_"}
-
-
 _NUMBERS_ONLY = frozenset({"range", "arange", "linspace", "logspace", "randint", "randperm", "eye", "multinomial"})
-
-
 _READERS = frozenset({"torch.arange", "Tensor.tolist", "str", "repr"})
 
 
@@ -154,63 +150,73 @@ class ImplicitRead(Rule):
             value = known.get(node)
             if value is None or not isinstance(node, ast.expr):
                 continue
-            if value.element is not None and _lists_dimensions(node, value, scope):
-                message = f"`{snippet(node)}` holds tensors, which are read on the host as dimensions: the graph breaks"
-                yield self.declined(scope, node, message, "make a list of Python numbers: `range`", gb=("GB0033",))
-            elif value.element is not None and (item := _tensor_of_sizes(node, value, scope)) is not None:
-                holds = "holds" if item.certain else "seems to hold"
-                message = f"`{snippet(node)}` {holds} a tensor, which is read on the host as a size: the graph breaks"
-                yield self.declined(scope, node, message, _OUTSIDE, gb=("GB0033",))
-            if Kind.TENSOR not in value.kinds:
-                continue
-            if not isinstance(getattr(node, "ctx", _LOAD), ast.Load):
-                continue
-            if (written := _written_at(node, scope)) is not None:
-                yield from self._write(node, written, scope)
-            elif value.is_tensor and (factor := _factor(node, scope)) is not None:
-                if value.certain and value.dtype != "complex" and scaled_by(node, scope) is not None:
-                    yield self._number(node, f"`{factor}=`", ("GB0033",), scope)
-                    continue
-                reason = f"multiply the tensor first: `{factor}` takes a Python number, and the sum rounds otherwise"
-                yield self.declined(scope, node, _message(node, f"`{factor}=`"), reason, gb=("GB0033",))
-            elif value.is_tensor and value.certain and value.dtype != "complex" and not reads_static(node, scope):
-                yield from self._tensor(node, scope)
-            elif (value.declared or not value.certain) and (filled := fill_of(node, scope)) is not None:
-                if filled.build is not None and value.dtype != "complex":
-                    yield self._filled(node, filled, scope)
-            elif (
-                value.is_tensor and value.rank == 0 and value.dtype in ("int", None) and _is_part_of_index(node, scope)
-            ):
-                reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
-                yield self.declined(scope, node, _likely_message(node, "an index"), reason, gb=("GB0033",))
-            elif (window := window_of(node, scope)) is not None and window.first is node:
-                yield self._window(node, window, scope)
-            elif window is not None and isinstance(scope.parents.get(node), ast.Slice):
-                reason = f"goes with the fix of `{snippet(window.first)}`"
-                yield self.declined(scope, node, _message(node, "a slice bound"), reason, gb=("GB0124",))
-            elif (place := integer_place(node, scope)) is not None:
-                if value.sometimes_tensor:
-                    if is_ruled_out(node, scope):
-                        continue
-                    why = "may be a NumPy number" if value.kinds <= ARRAYS else "is a tensor in some calls only"
-                    reason = f"`{snippet(node)}` {why}"
-                    works = not_captured(node, scope)
-                    if works is None and switched_on(SCALARS, scope):
-                        continue
-                    reason = f"{reason}; {CAPTURE if works is None else _FROM_OUTSIDE}"
-                    yield self.declined(scope, node, _message_of_some(node, value, place), reason, gb=("GB0033",))
-                elif value.is_tensor and (listed_rows := listed_fix(node, scope)) is not None:
-                    yield self._listed(node, place, listed_rows, scope)
-                elif value.is_tensor and not _may_be_shape(node, scope) and not reads_static(node, scope):
-                    if is_only_passed_on(node, scope):
-                        continue
-                    reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
-                    yield self.declined(scope, node, _likely_message(node, place), reason, gb=_ids(place))
-            elif value.is_tensor and (place := place_in_parts(node, scope)) is not None:
-                if switched_on(SCALARS, scope):
-                    continue
-                reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
-                yield self.declined(scope, node, _likely_message(node, place), reason, gb=_ids(place))
+            if value.element is not None:
+                yield from self._holding(node, value, scope)
+            if Kind.TENSOR in value.kinds and isinstance(getattr(node, "ctx", _LOAD), ast.Load):
+                yield from self._perhaps_tensor(node, value, scope)
+
+    def _holding(self, node: ast.expr, value: Value, scope: Scope) -> Iterator[Finding]:
+        """A list of tensors where torch takes dimensions or sizes."""
+        if _lists_dimensions(node, value, scope):
+            message = f"`{snippet(node)}` holds tensors, which are read on the host as dimensions: the graph breaks"
+            yield self.declined(scope, node, message, "make a list of Python numbers: `range`", gb=("GB0033",))
+        elif (item := _tensor_of_sizes(node, value, scope)) is not None:
+            holds = "holds" if item.certain else "seems to hold"
+            message = f"`{snippet(node)}` {holds} a tensor, which is read on the host as a size: the graph breaks"
+            yield self.declined(scope, node, message, _OUTSIDE, gb=("GB0033",))
+
+    def _perhaps_tensor(self, node: ast.expr, value: Value, scope: Scope) -> Iterator[Finding]:
+        """What is a tensor, looks like one, or is one in some calls."""
+        proved = value.is_tensor and value.certain and value.dtype != "complex"
+        if (written := _written_at(node, scope)) is not None:
+            yield from self._write(node, written, scope)
+        elif value.is_tensor and (factor := _factor(node, scope)) is not None:
+            if proved and scaled_by(node, scope) is not None:
+                yield self._number(node, f"`{factor}=`", ("GB0033",), scope)
+                return
+            reason = f"multiply the tensor first: `{factor}` takes a Python number, and the sum rounds otherwise"
+            yield self.declined(scope, node, _message(node, f"`{factor}=`"), reason, gb=("GB0033",))
+        elif proved and not reads_static(node, scope):
+            yield from self._tensor(node, scope)
+        elif (value.declared or not value.certain) and (filled := fill_of(node, scope)) is not None:
+            if filled.build is not None and value.dtype != "complex":
+                yield self._filled(node, filled, scope)
+        elif value.is_tensor and value.rank == 0 and value.dtype in ("int", None) and _is_part_of_index(node, scope):
+            yield self._seeming(node, "an index", ("GB0033",), scope)
+        elif (window := window_of(node, scope)) is not None and window.first is node:
+            yield self._window(node, window, scope)
+        elif window is not None and isinstance(scope.parents.get(node), ast.Slice):
+            reason = f"goes with the fix of `{snippet(window.first)}`"
+            yield self.declined(scope, node, _message(node, "a slice bound"), reason, gb=("GB0124",))
+        elif (place := integer_place(node, scope)) is not None:
+            yield from self._not_proved(node, value, place, scope)
+        elif value.is_tensor and (place := place_in_parts(node, scope)) is not None and not switched_on(SCALARS, scope):
+            yield self._seeming(node, place, _ids(place), scope)
+
+    def _not_proved(self, node: ast.expr, value: Value, place: str, scope: Scope) -> Iterator[Finding]:
+        """What is not proved to be a tensor, where an integer is needed."""
+        if value.sometimes_tensor:
+            if is_ruled_out(node, scope):
+                return
+            why = "may be a NumPy number" if value.kinds <= ARRAYS else "is a tensor in some calls only"
+            works = not_captured(node, scope)
+            if works is None and switched_on(SCALARS, scope):
+                return
+            reason = f"`{snippet(node)}` {why}; {CAPTURE if works is None else _FROM_OUTSIDE}"
+            yield self.declined(scope, node, _message_of_some(node, value, place), reason, gb=("GB0033",))
+        elif value.is_tensor and (listed_rows := listed_fix(node, scope)) is not None:
+            yield self._listed(node, place, listed_rows, scope)
+        elif (
+            value.is_tensor
+            and not (_may_be_shape(node, scope) or reads_static(node, scope))
+            and not is_only_passed_on(node, scope)
+        ):
+            yield self._seeming(node, place, _ids(place), scope)
+
+    def _seeming(self, node: ast.expr, place: str, gb: tuple[str, ...], scope: Scope) -> Finding:
+        """What looks like a tensor."""
+        reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
+        return self.declined(scope, node, _likely_message(node, place), reason, gb=gb)
 
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
         name = scope.callee(node) or ""
