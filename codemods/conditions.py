@@ -11,12 +11,13 @@ from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import ARRAYS, Kind, Value, may_share
 from compilefix.analysis.written_memory import is_outside
 from compilefix.codemods.guarding import kept_from_failing, kept_in_range, parts_of_condition
-from compilefix.codemods.number_comparison import COMPARISONS, checked_read, common_precision, compared_reads
+from compilefix.codemods.number_comparison import checked_read, common_precision, compared_reads
 from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.ruled_out import is_ruled_out
 from compilefix.codemods.template import Template
 from compilefix.codemods.torch_name import torch_name
+from compilefix.source.operators import COMPARISONS
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import conjuncts
 

@@ -11,15 +11,7 @@ from compilefix.codemods.number_reads import decides, read_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selected_numbers import exact
 from compilefix.codemods.template import Template
-
-COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
+from compilefix.source.operators import COMPARISONS
 
 
 def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:

@@ -11,17 +11,9 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.rows import Part, Rows, end_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
+from compilefix.source.operators import COMPARISONS
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in, stored_in
-
-_OPERATORS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
 
 
 @dataclass(frozen=True)
@@ -43,12 +35,12 @@ class Guard:
 def guard_of(node: ast.If, rows: Rows, scope: Scope) -> Guard | None:
     """The test of a row's length that an `if` without `else` asks; None where it asks something else."""
     test = node.test
-    if node.orelse or not isinstance(test, ast.Compare) or len(test.ops) != 1 or type(test.ops[0]) not in _OPERATORS:
+    if node.orelse or not isinstance(test, ast.Compare) or len(test.ops) != 1 or type(test.ops[0]) not in COMPARISONS:
         return None
     end, limit = end_of(test.left, rows, scope), test.comparators[0]
     if end is None or not scope.value(end[0]).is_tensor:
         return None
-    return Guard(end[0], end[1], _OPERATORS[type(test.ops[0])], limit)
+    return Guard(end[0], end[1], COMPARISONS[type(test.ops[0])], limit)
 
 
 def guard_stays(guard: Guard, part: Part, loop: ast.For, scope: Scope) -> Iterator[Obstacle]:

@@ -20,9 +20,9 @@ from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Given, Template
 from compilefix.codemods.torch_name import where
+from compilefix.source.operators import TURNED
 
 _DIVISOR = "compilefix_divisor"
-_TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Lt: ast.Gt, ast.LtE: ast.GtE}
 """What a comparison asks of its right side."""
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.NotEq: ast.Eq}
 
@@ -87,7 +87,7 @@ def _found_zero(test: ast.expr, scope: Scope) -> Iterator[ast.expr]:
         return
     sides, asked = (test.left, test.comparators[0]), type(test.ops[0])
     if scope.value(test.left).const is not None:  # `0 == n`
-        sides, asked = (sides[1], sides[0]), _TURNED.get(asked, asked)
+        sides, asked = (sides[1], sides[0]), TURNED.get(asked, asked)
     limit = scope.value(sides[1]).const
     if asked in (ast.Eq, ast.GtE, ast.LtE) and limit is None:
         yield from (ast.BinOp(a, ast.Sub(), b) for a, b in (sides, sides[::-1]))

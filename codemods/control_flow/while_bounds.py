@@ -11,6 +11,7 @@ from compilefix.codemods.conditions import split_static
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.loop_ends import reads_in, stores_in
 from compilefix.codemods.rule import Scope
+from compilefix.source.operators import OPPOSITE
 from compilefix.source.snippets import snippet
 
 _UNBOUNDED = "the number of turns is not known: give the loop a bound and mask finished elements"
@@ -54,20 +55,12 @@ def _bounds(statement: ast.stmt, loop: ast.While, scope: Scope) -> bool:
     test = statement.test if isinstance(statement, ast.If) and not statement.orelse else None
     if not isinstance(test, ast.Compare) or not isinstance(statement, ast.If) or len(test.ops) != 1:
         return False
-    opposite = _OPPOSITE.get(type(test.ops[0]))
+    opposite = OPPOSITE.get(type(test.ops[0]))
     if opposite is None or not isinstance(statement.body[0], ast.Break):
         return False
     goes_on = ast.copy_location(ast.Compare(test.left, [opposite()], test.comparators), test)
     moved = reads_in(test) & {n.id for n in stores_in(loop)}
     return any(moved == {name} and not live_after(name, loop, scope) for name in _counters(goes_on, loop, scope))
-
-
-_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Gt: ast.LtE,
-    ast.GtE: ast.Lt,
-    ast.Lt: ast.GtE,
-    ast.LtE: ast.Gt,
-}
 
 
 def _adds(step: ast.AST | None, name: str) -> bool:

@@ -18,9 +18,11 @@ from compilefix.codemods.finding import Edit
 from compilefix.codemods.kept_branches import kept_in
 from compilefix.codemods.number_reads import decides
 from compilefix.codemods.rule import Scope
+from compilefix.source.operators import OPPOSITE
 from compilefix.source.snippets import snippet
 
 _PAIR = 2
+_OPPOSITE = {**OPPOSITE, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 _WIDE = frozenset({"float", "float32", "float64", "double", "long", "int64"})
 
 
@@ -281,16 +283,6 @@ def _opposite_of(test: ast.expr, asked: Mapping[ast.expr, str], scope: Scope) ->
     whole = (side in asked or scope.value(side).dtype == "int" for side in (test.left, *test.comparators))
     opposite = _OPPOSITE.get(type(test.ops[0])) if all(whole) else None
     return None if opposite is None else opposite()
-
-
-_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.GtE,
-    ast.LtE: ast.Gt,
-    ast.Gt: ast.LtE,
-    ast.GtE: ast.Lt,
-}
 
 
 def _kept(asked: Mapping[ast.expr, str]) -> dict[int, ast.expr]:

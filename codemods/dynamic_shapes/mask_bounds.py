@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
+from compilefix.source.operators import OPPOSITE, TURNED
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 
-_NOT = {ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Lt: ast.GtE, ast.LtE: ast.Gt}
-_TURNED = {ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Lt: ast.Gt, ast.LtE: ast.GtE}
 _BELOW = (ast.Gt, ast.GtE)
 
 
@@ -74,12 +73,12 @@ def _bounds(
         if scope.callee(mask) == ("torch.logical_or" if negated else "torch.logical_and"):
             for part in mask.args:
                 yield from _bounds(part, tensor, at, scope, negated=negated, depth=depth + 1)
-    elif isinstance(mask, ast.Compare) and len(mask.ops) == 1 and type(mask.ops[0]) in _NOT:
+    elif isinstance(mask, ast.Compare) and len(mask.ops) == 1 and type(mask.ops[0]) in OPPOSITE:
         kind, left, right = type(mask.ops[0]), mask.left, mask.comparators[0]
         if ast.dump(right) == ast.dump(tensor):
-            kind, left, right = _TURNED[kind], right, left
+            kind, left, right = TURNED[kind], right, left
         if ast.dump(left) == ast.dump(tensor) and _plain(right):
-            yield _NOT[kind] if negated else kind, right
+            yield OPPOSITE[kind] if negated else kind, right
 
 
 def _plain(bound: ast.expr) -> bool:

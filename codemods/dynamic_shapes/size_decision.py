@@ -73,6 +73,7 @@ from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.template import Template
 from compilefix.codemods.torch_name import imports, torch_name
+from compilefix.source.operators import COMPARISONS
 from compilefix.source.snippets import snippet
 
 _FLAGS = Obstacle("without the capture flags the graph ends where the rows are selected", "capture-scalars")
@@ -279,7 +280,7 @@ def _tensor_code(
         return f"({code})" if code is not None and operand else code
     if isinstance(test, ast.Compare):
         sides = [test.left, *test.comparators]
-        symbols = [_SYMBOLS.get(type(op)) for op in test.ops]
+        symbols = [COMPARISONS.get(type(op)) for op in test.ops]
         sized = [size(side, scope) is not None for side in sides]
         fixed = all(s or _is_size(side, scope) for s, side in zip(sized, sides, strict=True))
         if not any(sized) or not fixed or None in symbols:
@@ -294,16 +295,6 @@ def _tensor_code(
     if size(test, scope) is not None:
         return f"{torch_name(scope)}.tensor({template.use(test, operand=True)} != 0)"
     return None
-
-
-_SYMBOLS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
 
 
 def _is_size(node: ast.expr, scope: Scope) -> bool:

@@ -13,6 +13,7 @@ from compilefix.codemods.host_reads.integer_places import integer_place, is_inde
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
 from compilefix.source.definitions import Function
+from compilefix.source.operators import SYMBOLS
 from compilefix.source.snippets import snippet
 
 Build = Callable[["Renderer"], str]
@@ -119,16 +120,6 @@ class Renderer:
             if isinstance(node, ast.Tuple):
                 return f"({', '.join(map(self, node.elts))}{',' if len(node.elts) == 1 else ''})"
         return self.template.use(node, operand=True)
-
-
-SYMBOLS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.Pow: "**",
-    ast.Mod: "%",
-}
 
 
 def met(other: ast.expr, scope: Scope, flow: Flow) -> None:

@@ -7,11 +7,12 @@ import ast
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.default_numbers import is_number_by_default
 from compilefix.codemods.host_reads.never_nan import never_nan
-from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, meets_whole_numbers, met
+from compilefix.codemods.host_reads.number_flow import Flow, meets_whole_numbers, met
 from compilefix.codemods.host_reads.number_places import subtracted
 from compilefix.codemods.number_reads import decides
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selected_numbers import exact
+from compilefix.source.operators import SYMBOLS
 from compilefix.source.snippets import snippet
 
 Onward = tuple[ast.expr, ...]

@@ -10,9 +10,10 @@ from compilefix.codemods.host_reads.number_flow import Flow
 from compilefix.codemods.host_reads.number_names import chain_around
 from compilefix.codemods.host_reads.number_places import compare_with
 from compilefix.codemods.kept_branches import kept_in
-from compilefix.codemods.number_comparison import COMPARISONS, fits_all
+from compilefix.codemods.number_comparison import fits_all
 from compilefix.codemods.returned_truths import as_tensor
 from compilefix.codemods.rule import Scope
+from compilefix.source.operators import COMPARISONS
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import asks_for_none
 

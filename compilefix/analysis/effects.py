@@ -19,6 +19,7 @@ from compilefix.analysis.summaries import passed
 from compilefix.analysis.unseen import changes_container, changes_own_list, is_own, said_sometimes, writes_own_memory
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.definitions import Class, Function
+from compilefix.source.operators import SYMBOLS
 from compilefix.source.tree import elements_of
 
 _PURE_BUILTINS = frozenset(
@@ -214,7 +215,7 @@ class EffectAnalysis:
         if isinstance(node, ast.AugAssign) and not facts.value(node.target).is_(
             Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE
         ):
-            return Effects(mutates=f"`{ast.unparse(node.target)} {_SYMBOLS.get(type(node.op), '')}=` writes in place")
+            return Effects(mutates=f"`{ast.unparse(node.target)} {SYMBOLS[type(node.op)]}=` writes in place")
         if isinstance(
             node, ast.Global | ast.Nonlocal | ast.Delete | ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr
         ):
@@ -493,13 +494,3 @@ def asks_for_in_place(node: ast.Call, facts: FunctionFacts) -> bool:
 
 def _is_tensor(value: Value) -> bool:
     return value.may_be(Kind.TENSOR) and not value.is_unknown
-
-
-_SYMBOLS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.Pow: "**",
-    ast.Mod: "%",
-}

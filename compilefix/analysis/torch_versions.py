@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from compilefix.source.config import OLDEST_TORCH
 from compilefix.source.module import Module
+from compilefix.source.operators import TURNED
 from compilefix.source.project import Project
 from compilefix.source.syntax import last_name
 from compilefix.source.tree import walk
@@ -29,7 +30,6 @@ _KNOWN = {
     ast.Eq: (operator.lt, False),
 }
 """For each operator how a version stands to the oldest one that compiles where the answer is known, and that answer."""
-_MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.Lt: ast.Gt, ast.GtE: ast.LtE, ast.LtE: ast.GtE}
 _MAX_DEPTH = 6
 
 
@@ -49,7 +49,7 @@ def known_of_version(
     asked, kind, other = test.left, type(test.ops[0]), test.comparators[0]
     held = _version_in(asked, module, project)
     if held is None:
-        kind, other = _MIRRORED.get(kind, kind), asked
+        kind, other = TURNED.get(kind, kind), asked
         held = _version_in(test.comparators[0], module, project)
     version = _version(other)
     if held is None or version is None or kind not in _KNOWN:

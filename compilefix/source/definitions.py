@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from compilefix.source.tree import walk
+from compilefix.source.tree import by_class, walk
 
 if TYPE_CHECKING:
     from compilefix.source.module import Module
@@ -61,10 +61,7 @@ class Function:
 
     @cached_property
     def _by_class(self) -> Mapping[type[ast.AST], list[ast.AST]]:
-        found: dict[type[ast.AST], list[ast.AST]] = {}
-        for node in self.nodes:
-            found.setdefault(node.__class__, []).append(node)
-        return found
+        return by_class(self.nodes)
 
     def of(self, kind: type[_Node]) -> Sequence[_Node]:
         """Those of `nodes` that are of one class, in source order."""

@@ -105,6 +105,14 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def by_class(nodes: Iterable[ast.AST]) -> dict[type[ast.AST], list[ast.AST]]:
+    """Nodes sorted by their class, in their order."""
+    found: dict[type[ast.AST], list[ast.AST]] = {}
+    for node in nodes:
+        found.setdefault(node.__class__, []).append(node)
+    return found
+
+
 def elements_of(node: ast.expr) -> list[ast.expr]:
     """The elements of a tuple, as an index `x[0, :]` or a target `a, b` is; any other expression by itself."""
     return node.elts if isinstance(node, ast.Tuple) else [node]
