@@ -13,9 +13,9 @@ from typing import ClassVar, TypeVar
 from compilefix.analysis.failures import failure_handlers
 from compilefix.analysis.infer import FunctionFacts
 from compilefix.analysis.legality import Legality, Obstacle
-from compilefix.analysis.library_roots import NEVER_COMPILED
 from compilefix.analysis.live_code import effects_at_the_boundary, live_nodes
 from compilefix.analysis.regions import CompiledFunction
+from compilefix.analysis.tensor_functions import NEVER_COMPILED
 from compilefix.analysis.values import Value
 from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Effect, Finding, Fix, Span
@@ -27,7 +27,7 @@ from compilefix.codemods.view import View
 from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
 from compilefix.source.definitions import Class, Function
 from compilefix.source.files import SourceFile
-from compilefix.source.tree import parents
+from compilefix.source.tree import by_class, parents
 
 _Node = TypeVar("_Node", bound=ast.AST)
 _TORCH = re.compile(r"\btorch\b")
@@ -140,10 +140,7 @@ class Scope(View):
 
     @cached_property
     def _by_class(self) -> Mapping[type[ast.AST], list[ast.AST]]:
-        found: dict[type[ast.AST], list[ast.AST]] = {}
-        for node in self.nodes:
-            found.setdefault(node.__class__, []).append(node)
-        return found
+        return by_class(self.nodes)
 
     def of(self, kind: type[_Node]) -> Sequence[_Node]:
         """Those of `nodes` that are of one class, in source order."""

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.library_roots import NEVER_COMPILED
 from compilefix.analysis.managers import catches_errors
 from compilefix.analysis.regions import is_given_to_compile
+from compilefix.analysis.tensor_functions import NEVER_COMPILED
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Scope

@@ -16,9 +16,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.infer import Inference
-from compilefix.analysis.library_roots import NEVER_COMPILED
 from compilefix.analysis.live_code import live_nodes
 from compilefix.analysis.summaries import given_to, memory_of
+from compilefix.analysis.tensor_functions import NEVER_COMPILED
 from compilefix.analysis.values import Kind, Value
 from compilefix.analysis.writes import WriteAnalysis, says
 from compilefix.source.definitions import Class, Function

@@ -33,21 +33,19 @@ from compilefix.analysis.host_code import (
     shows_or_keeps,
 )
 from compilefix.analysis.infer import FunctionFacts, Inference
-from compilefix.analysis.library_roots import (
+from compilefix.analysis.library_roots import is_library_root, library_roots, may_hold_roots
+from compilefix.analysis.live_code import effects_at_the_boundary, leaves, live_nodes
+from compilefix.analysis.tensor_functions import (
     NEVER_COMPILED,
-    SETS_UP,
     is_beside_the_work,
     is_called_like_a_module,
-    is_library_root,
     is_part_on_tensors,
     is_tensor_function,
     label_of,
-    library_roots,
-    may_hold_roots,
     tensor_functions,
     works_on_tensors_and_the_host,
 )
-from compilefix.analysis.live_code import effects_at_the_boundary, leaves, live_nodes
+from compilefix.analysis.tensor_work import SETS_UP
 from compilefix.analysis.values import FUNCTION, Kind, tensor
 from compilefix.source.definitions import Class, Function
 from compilefix.source.files import SourceFile
