@@ -100,13 +100,13 @@ def _reduced_rank(call: TorchCall, rank: int | None) -> int | None:
     kept = keep.const.value if keep.const is not None else None
     if call.second is not None and call.bare not in _DIM_SECOND:
         return None  # `norm(2)`, `std(False)`: what comes second is no dimension
-    if dim.elements == ():
-        return 0 if kept is False else rank
+    if dim.elements == () and call.bare in ("any", "all"):
+        return rank  # other reductions go over all dimensions then
     if kept is True:
         return rank
     if kept is not False:
         return None
-    if dim.kinds == values.NONE.kinds:
+    if dim.kinds == values.NONE.kinds or dim.elements == ():
         return 0
     if rank is None:
         return None

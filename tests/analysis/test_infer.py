@@ -25,6 +25,7 @@ EXPRESSIONS = """
 x + 1 | x + 1.5 | x * 2 | x / 2 | 2 / x | x // 2 | x % 2 | x ** 2 | x ** 0.5 | -x | ~m | abs(x) | x @ x | x + y | x * y | x / y | x - y | y + x
 x * m | m + m | m * 2 | m & m | x > 0 | x == y | x * s | s * x | s + s | x.float() + s.double() | s.half() * x | x.float().sum() + s.double() | x + True
 x.sum() | x.sum(0) | x.sum(-1, keepdim=True) | x.sum(()) | x.sum([]) | x.sum((0,)) | x.sum(None) | x.sum(dim=None) | x.sum(dtype=torch.float64) | m.sum() | m.any()
+m.any(()) | m.all(dim=()) | m.any((), keepdim=True) | x.amax(()) | x.sum((), keepdim=True)
 x.any(0) | x.all() | x.mean() | x.float().mean(0) | x.float().mean(()) | x.max() | x.min() | x.amax(()) | x.amax(0) | x.argmax() | x.argmax(0) | x.float().norm()
 x.float().norm(2) | x.float().norm(1) | x.float().norm(2, 0) | torch.norm(x.float(), 2) | torch.linalg.norm(x.float(), 2) | torch.linalg.vector_norm(x.float(), 2)
 x.float().std() | x.float().std(False) | x.float().std(0) | x.float().var(unbiased=False) | x.prod() | x.prod(0) | x.cumsum(0) | x.cumprod(0) | x.float().logsumexp(0)
