@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from compilefix.analysis.host_code import drives, handles_files, is_test_file, shows_or_keeps, stands_with_the_data
+from compilefix.analysis.host_acts import drives
+from compilefix.analysis.host_code import handles_files, is_test_file, shows_or_keeps, stands_with_the_data
 from compilefix.analysis.host_work import does_host_work, prints
 from compilefix.source.definitions import Function
 from compilefix.source.files import SourceFile

@@ -12,7 +12,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from compilefix.analysis.host_code import own_leaves
+from compilefix.analysis.host_acts import own_leaves
 from compilefix.source.definitions import Class, Function
 from compilefix.source.project import Project
 from compilefix.source.tree import children

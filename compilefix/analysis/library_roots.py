@@ -6,10 +6,9 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from compilefix.analysis.host_acts import draws_from_data, fits_to_its_input
 from compilefix.analysis.host_code import (
-    draws_from_data,
     feeds_or_tests,
-    fits_to_its_input,
     is_for_another_framework,
     is_test_file,
     makes_pictures,

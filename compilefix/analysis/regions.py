@@ -25,13 +25,8 @@ from compilefix.analysis.compile_sites import (
     modules_with_compile,
 )
 from compilefix.analysis.evidence import Evidence
-from compilefix.analysis.host_code import (
-    drives,
-    feeds_or_tests,
-    handles_files,
-    prepares,
-    shows_or_keeps,
-)
+from compilefix.analysis.host_acts import drives, prepares
+from compilefix.analysis.host_code import feeds_or_tests, handles_files, shows_or_keeps
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.library_roots import is_library_root, library_roots, may_hold_roots
 from compilefix.analysis.live_code import effects_at_the_boundary, leaves, live_nodes

@@ -6,19 +6,17 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from compilefix.analysis.array_namespaces import array_namespaces
+from compilefix.analysis.host_acts import drives, opens_files, works_without_torch
 from compilefix.analysis.host_code import (
-    drives,
     feeds_or_tests,
     handles_files,
     hands_out_data,
     is_host_code,
     is_test_file,
-    opens_files,
     shows_or_keeps,
     stands_with_the_data,
     takes_arrays,
     trains,
-    works_without_torch,
 )
 from compilefix.analysis.host_work import (
     asked_for,
