@@ -29,7 +29,9 @@ _LAY_OUT = frozenset({"Tensor.view", "Tensor.reshape"})
 
 @dataclass(frozen=True)
 class EdgeOfRows:
-    """node: the elements that are taken of what is laid out. selection: `x[mask]`. sizes: of the rows, and behind them.
+    """node: the elements that are taken of what is laid out. selection: `x[mask]`.
+
+    rows: how many there are. behind: the sizes of the dimensions behind them.
 
     last: whether the last of each row is taken, or the first. definition: what gives the selection a name.
     """

@@ -22,7 +22,7 @@ from compilefix.source.snippets import snippet
 class IndexTuple:
     """The mask, the indices in which its places stand, and the statement that names them, if one does.
 
-    whole: whether a name stands for all indices at once. For several names `uses` holds the first of each index.
+    names: one that stands for all indices at once, or one for each dimension: then `uses` holds each index as a whole.
     """
 
     call: ast.Call

@@ -55,7 +55,6 @@ _RUN_WHAT_IS_GIVEN = frozenset(
 )
 """They call their first argument, or make something that is called for it."""
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
-# How methods are called that make, fill or compare the parameters of a module, or bring them to and from a file.
 
 
 @dataclass(frozen=True, eq=False)
