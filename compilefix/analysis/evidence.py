@@ -110,12 +110,22 @@ class Evidence:
             return
         namespaces = array_namespaces(function)
         names -= namespaces
-        module = function.module
-        tensors_only = torch_api.TENSOR_ONLY_METHODS  # looked up in a table
+        self._namespaces = namespaces
         given = _Given(function, self.taken)
         forward = function.node.name == "forward"
         constant = _with_constant(function) | _sizes(function) if forward else frozenset[str]()
-        for attribute in function.of(ast.Attribute):
+        self._of_attributes(given)
+        self._of_calls(given, constant if forward else None)
+        if namespaces or (method and forward):
+            self._hint |= self.computes
+        self._hint |= tensor_parameters(function) & names
+        if function.module.mentions("torch"):
+            self._hint |= {name for name in names if _NAMED_SO.search(name) and name not in constant}
+
+    def _of_attributes(self, given: _Given) -> None:
+        """Note what is asked for what tensors have: `x.ndim`, `x.shape`, `(x + 1).sum`."""
+        names, tensors_only = self._names, torch_api.TENSOR_ONLY_METHODS  # looked up in a table
+        for attribute in self._function.of(ast.Attribute):
             if isinstance(attribute.value, ast.Name) and attribute.value.id in names:
                 if attribute.attr in tensors_only:
                     self._note(attribute.value, given, proof=attribute in self._always)
@@ -127,7 +137,14 @@ class Evidence:
                 first = _reduced(attribute.value)
                 if first is not None and first.id in names:
                     self._note(first, given, proof=False)
-        for node in function.of(ast.Call):
+
+    def _of_calls(self, given: _Given, constant: frozenset[str] | None) -> None:
+        """Note whose methods are called as those of tensors, and what functions of torch, or layers, are given.
+
+        constant: in a `forward`, the parameters that no layer is given as a tensor.
+        """
+        names = self._names
+        for node in self._function.of(ast.Call):
             func = node.func
             if isinstance(func, ast.Attribute) and func.attr in _CASTS and not node.args:
                 self._of_truths(func.value, given)
@@ -145,25 +162,28 @@ class Evidence:
                     self._note(func.value, given, proof=False)
                 continue
             self._of_several(node, given)
-            first = _computed_from(node.args[0]) if node.args else None
-            if first is not None and first.id not in names:
-                first = self._aliases.get(first.id)
-            if first is not None and computes_of(node, namespaces):
-                self._note(first, given, proof=False)
-            elif first is not None:
-                called = module.qualified(node.func)
-                if called is None or called in torch_api.NO_TENSOR_FIRST:
-                    continue
-                api = torch_api.function(called)
-                if api is not None and api.dtype not in ("arg", "unknown") and api.returns == "Tensor":
-                    self._note(first, given, proof=first is node.args[0] or node in self._always)
-                elif forward and first is node.args[0] and _is_layer(called, function) and first.id not in constant:
-                    self._note(first, given, proof=False)
-        if namespaces or (method and function.node.name == "forward"):
-            self._hint |= self.computes
-        self._hint |= tensor_parameters(function) & names
-        if function.module.mentions("torch"):
-            self._hint |= {name for name in names if _NAMED_SO.search(name) and name not in constant}
+            self._of_first(node, given, constant)
+
+    def _of_first(self, node: ast.Call, given: _Given, constant: frozenset[str] | None) -> None:
+        """Note what a call takes first."""
+        first = _computed_from(node.args[0]) if node.args else None
+        if first is not None and first.id not in self._names:
+            first = self._aliases.get(first.id)
+        if first is None:
+            return
+        if computes_of(node, self._namespaces):
+            self._note(first, given, proof=False)
+            return
+        called = self._function.module.qualified(node.func)
+        if called is None or called in torch_api.NO_TENSOR_FIRST:
+            return
+        api = torch_api.function(called)
+        if api is not None and api.dtype not in ("arg", "unknown") and api.returns == "Tensor":
+            self._note(first, given, proof=first is node.args[0] or node in self._always)
+            return
+        alone = first is node.args[0] and constant is not None and first.id not in constant
+        if alone and _is_layer(called, self._function):
+            self._note(first, given, proof=False)
 
     def _of_several(self, node: ast.Call, given: _Given) -> None:
         """Note what torch takes for tensors beside a first argument: `b` of `torch.mm(a, b)`, both of `cat([a, b])`."""
