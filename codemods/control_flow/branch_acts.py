@@ -31,6 +31,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import single_target
 
 _PLAIN = (Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER, Kind.CALLABLE)
 
@@ -202,7 +203,7 @@ def _needed(act: ast.stmt, rest: Sequence[ast.stmt], link: Link, around: ast.If,
 
 def _gives_values(statement: ast.stmt) -> bool:
     """Whether a statement gives one name a value, or several what is unpacked: `smallest, place = torch.min(x, 0)`."""
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    target = single_target(statement)
     parts = target.elts if isinstance(target, ast.Tuple) else [target]
     return all(isinstance(part, ast.Name) for part in parts)
 

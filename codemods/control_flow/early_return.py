@@ -40,6 +40,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Given, Template
 from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import single_target
 
 
 def returns_early(node: ast.If) -> bool:
@@ -319,7 +320,7 @@ def _is_shortcut(sides: Sequence[ast.expr], found: Exit, way: WayOn, scope: Scop
         return False
     given: dict[str, ast.expr] = {}
     for statement in found.between:
-        target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        target = single_target(statement)
         if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Name) or target.id in given:
             return False
         given[target.id] = statement.value

@@ -21,6 +21,7 @@ from compilefix.codemods.template import Template
 from compilefix.codemods.torch_name import torch_name
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import single_target
 from compilefix.source.tree import elements_of, names_in
 
 _TRACED = (
@@ -146,7 +147,7 @@ def _carried(loop: ast.While, scope: Scope) -> list[str]:
 
 
 def _target(statement: ast.Assign) -> str | None:
-    one = statement.targets[0] if len(statement.targets) == 1 else None
+    one = single_target(statement)
     return one.id if isinstance(one, ast.Name) else None
 
 

@@ -20,6 +20,7 @@ from compilefix.codemods.number_reads import decides
 from compilefix.codemods.rule import Scope
 from compilefix.source.operators import OPPOSITE
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import single_target
 
 _PAIR = 2
 _OPPOSITE = {**OPPOSITE, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
@@ -101,7 +102,7 @@ def whole_instead(node: ast.expr, scope: Scope) -> Iterator[Edit]:
 def deciding_branch(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
     """Whether a count decides an `if` that no rule takes out: the graph would break there, where it broke before."""
     parent = scope.parents.get(node)
-    target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+    target = single_target(parent)
     uses = scope.names(target.id) if isinstance(target, ast.Name) else [node]
     for use in (use for use in uses if decides(use, scope)):
         branch = next((a for a in scope.ancestors(use) if isinstance(a, ast.stmt | ast.IfExp)), use)
@@ -234,7 +235,7 @@ def _beside_number(node: ast.BinOp, count: ast.expr, scope: Scope) -> Iterator[O
 def names_of(asked: ast.expr, scope: Scope) -> list[ast.Name]:
     """The reads of the name that a number is given."""
     statement = scope.parents.get(asked)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    target = single_target(statement)
     return scope.names(target.id) if isinstance(target, ast.Name) else []
 
 

@@ -57,6 +57,7 @@ from compilefix.codemods.dynamic_shapes.repeats import is_difference
 from compilefix.codemods.finding import Finding, Fix, Span
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import single_target
 from compilefix.source.tree import elements_of
 
 _ORDERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -373,7 +374,7 @@ def _advice(node: ast.Subscript, mask: ast.expr, in_place: bool, scope: Scope) -
     if in_place:
         return f"write `torch.where({index}, <new value>, {name})`: the in-place form reads the masked elements first"
     statement = scope.statement(node)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    target = single_target(statement)
     if isinstance(target, ast.Subscript) and ast.dump(target.slice) == ast.dump(node.slice):
         whole_name = snippet(target.value)
         return f"write `{whole_name} = torch.where({index}, <new value>, {whole_name})`, with the mask expanded"

@@ -21,6 +21,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
 from compilefix.codemods.torch_name import torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import single_target
 
 _SHAPED_LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like"})
 _ELEMENTWISE = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -93,7 +94,7 @@ def number_edits(found: Number, template: Template, scope: Scope) -> list[Edit]:
         first = f"{ordered} = {torch_name(scope)}.sort({flat})[0]"
     count = f"({ordered}[1:] != {ordered}[:-1]).sum() + min({ordered}.numel(), 1)"
     statement = found.statement
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    target = single_target(statement)
     if isinstance(statement, ast.Assign) and isinstance(target, ast.Name) and statement.value in found.asked:
         line = scope.edit(statement, f"{first}\n{target.id} = {count}", **template.parts)
         return [line, *raised_instead(dict.fromkeys(scope.names(target.id), ""), scope)]

@@ -27,6 +27,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
 from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import single_target
 from compilefix.source.tree import elements_of, names_in
 
 _MOST_EXPERTS = 16
@@ -236,7 +237,7 @@ class Rewrite:
     def _makes_mask(self, statement: ast.stmt) -> bool:
         """Whether a statement makes the mask of the choices, which stays."""
         routing = self.routing
-        name = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        name = single_target(statement)
         if not isinstance(name, ast.Name) or name.id not in {routing.choices, routing.whole} - {""}:
             return False
         return isinstance(statement, ast.Assign) and not routing.mentions(statement.value)

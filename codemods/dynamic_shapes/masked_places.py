@@ -21,6 +21,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
 from compilefix.codemods.torch_name import torch_name, where
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import single_target
 from compilefix.source.tree import names_in
 
 
@@ -44,7 +45,7 @@ _Selected = tuple[ast.Subscript, Mask, tuple[ast.Assign, ...]]
 
 def masked_places(node: ast.Assign | ast.AugAssign, scope: Scope) -> MaskedPlaces | None:
     """A statement that writes where a masked index points."""
-    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    target = single_target(node)
     if not isinstance(node, ast.Assign) or not isinstance(target, ast.Subscript):
         return None
     if not scope.value(target.value).is_tensor:

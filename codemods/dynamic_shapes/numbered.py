@@ -12,6 +12,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
 from compilefix.codemods.torch_name import torch_name, where
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import single_target
 
 _COUNTS = frozenset({"sum", "count_nonzero"})
 
@@ -28,7 +29,7 @@ class Numbered:
 
 def numbered(node: ast.Assign | ast.AugAssign, scope: Scope) -> Numbered | None:
     """A statement that gives the elements which a mask selects the numbers from zero."""
-    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    target = single_target(node)
     call = node.value
     if not isinstance(node, ast.Assign) or not isinstance(target, ast.Subscript) or not isinstance(call, ast.Call):
         return None

@@ -15,6 +15,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.torch_name import torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import single_target
 
 _PAIR = 2
 
@@ -31,7 +32,7 @@ class OneHotWrite:
 def one_hot_write(use: ast.Name, scope: Scope) -> OneHotWrite | None:
     """The write that a list of places is used for, as the row or to look up the column."""
     statement = scope.statement(use)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    target = single_target(statement)
     if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Subscript):
         return None
     pair = target.slice.elts if isinstance(target.slice, ast.Tuple) else []

@@ -29,6 +29,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.unknown_rows import fails_where_cut, miscounted_view
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import single_target
 from compilefix.source.tree import names_in
 
 CAPTURE = (
@@ -147,7 +148,7 @@ def holds_integers(node: ast.expr, scope: Scope) -> bool:
 def _unpacked(node: ast.expr, scope: Scope) -> list[ast.Name]:
     """The places that read the numbers of a list that is unpacked at once: `h, w = t.tolist()`."""
     parent = scope.parents.get(node)
-    target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+    target = single_target(parent)
     parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
     if not isinstance(parent, ast.Assign) or not all(isinstance(part, ast.Name) for part in parts):
         return []

@@ -20,7 +20,7 @@ from compilefix.codemods.recompiles.size_cache import hangs_on, is_of_other_clas
 from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
-from compilefix.source.syntax import conjuncts
+from compilefix.source.syntax import conjuncts, single_target
 from compilefix.source.tree import parents
 
 
@@ -70,7 +70,7 @@ def kept_answer(guard: ast.If, scope: Scope) -> KeptAnswer | None:
     if not isinstance(last, ast.Return) or last.value is None:
         return None
     for statement in made:
-        target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        target = single_target(statement)
         own = isinstance(target, ast.Attribute) and is_self(target.value, scope)
         if not own and not isinstance(target, ast.Name):
             return None

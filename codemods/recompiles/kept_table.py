@@ -22,6 +22,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import single_target
 from compilefix.source.tree import elements_of, parents
 
 GROWS = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
@@ -64,7 +65,7 @@ def kept_table(store: ast.Assign, scope: Scope) -> KeptTable | None:
         return None
     kept: set[str] = set()
     for statement in guard.body:
-        target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        target = single_target(statement)
         if isinstance(target, ast.Attribute) and is_self(target.value, scope):
             kept.add(target.attr)
         elif not isinstance(target, ast.Name):

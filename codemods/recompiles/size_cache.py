@@ -23,6 +23,7 @@ from compilefix.codemods.template import Template
 from compilefix.source.definitions import Class
 from compilefix.source.module import Module
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import single_target
 from compilefix.source.tree import names_in
 
 _ASKED = frozenset({"shape", "size", "device", "dtype", "dim", "ndim", "numel", "is_cuda", "layout", "type"})
@@ -264,7 +265,7 @@ def hangs_on(key: ast.expr, parts: Sequence[ast.AST], scope: Scope, known: Colle
 def _is_written(read: ast.expr, scope: Scope) -> bool:
     """Whether what is kept is written in place, by its name too."""
     parent = scope.parents.get(read)
-    target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+    target = single_target(parent)
     names = [n for n in scope.of(ast.Name) if isinstance(target, ast.Name) and n.id == target.id]
     return any(_writes(node, scope) for node in (read, *names))
 

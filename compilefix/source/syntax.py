@@ -28,6 +28,11 @@ def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
+def single_target(statement: ast.AST | None) -> ast.expr | None:
+    """What an assignment gives a value, where that is one target: `y` of `y = x`, and not of `y = z = x`."""
+    return statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+
+
 def unpacks(call: ast.Call) -> bool:
     """Whether a call is given `*arguments` or `**options`: what goes to which parameter is not seen."""
     return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
