@@ -358,8 +358,7 @@ class Calls(Binding):
                 self.facts.float_only.append((node, arg))
 
     def _unknown_method(self, node: ast.Call, attr: str, receiver: Value, operands: Sequence[Value], env: Env) -> Value:
-        """A method of a value of unknown kind: some names leave little doubt."""
-        perhaps_tensor = receiver.is_unknown and receiver.ref != values.NO_TENSOR
+        """A method that neither the API table nor the project tells: of a container, an array, a text, or anything."""
         if receiver.is_(Kind.CONTAINER) and attr in CHANGES:
             position = {"append": 0, "insert": 1, "setdefault": 1}.get(attr)
             item = operands[position] if position is not None and position < len(operands) else None
@@ -367,41 +366,14 @@ class Calls(Binding):
             self.changed(receiver, receiver.element if only_moved else item, env)
         if receiver.is_(Kind.NDARRAY) and (made := array_method_result(attr)) is not None:
             return replace(made, storage=receiver.storage) if made.is_(Kind.NDARRAY) else made
-        if attr in _SHAPE_METHODS and receiver.is_unknown:
-            result = _SHAPE_METHODS[attr]
-            return values.SIZE if attr in ("size", "stride") and (node.args or node.keywords) else result
-        bare = attr in torch_api.BARE_TENSOR_METHODS and not node.args and not node.keywords
-        if perhaps_tensor and (bare or attr in torch_api.TENSOR_ONLY_METHODS):
-            api = torch_api.method(attr)
-            if api is not None and api.returns == "Tensor":
-                owner = replace(receiver, kinds=frozenset({Kind.TENSOR}), certain=receiver.certain and not bare)
-                return self._call_method(node, attr, owner, list(operands), {}, env)
+        if receiver.is_unknown and (told := self._told_by_name(node, attr, receiver, operands, env)) is not None:
+            return told
         adds = attr in ("append", "insert", "extend", "add_module", "register_module")
         if adds and receiver.ref in ("torch.nn.ModuleList", "torch.nn.Sequential"):
             for item in operands[-1:]:
                 self.put_into(node.func, receiver, element_of(item) if attr == "extend" else item, env)
-        held = receiver.is_(Kind.CONTAINER) or receiver.ref == "torch.nn.ModuleDict"
-        if perhaps_tensor and _reduces(attr, node, operands):
-            rank = None if node.args or node.keywords else 0
-            return replace(opaque(self.place(node), [receiver]), kinds=values.ARRAYS, rank=rank, certain=False)
-        if attr in ("any", "all") and perhaps_tensor:
-            # Arrays have these too, and are tensors to Dynamo. Of uint8 they give uint8.
-            return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)
-        if perhaps_tensor and not node.keywords and len(node.args) == {"abs": 0, "dot": 1}.get(attr, -1):
-            return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)
-        if attr == "norm" and perhaps_tensor and all(v.is_static for v in operands):
-            return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)  # no array has it
-        if attr in ("items", "values", "keys") and held:
-            element = receiver.element if receiver.element is not None else values.UNKNOWN
-            return values.container(
-                element
-                if attr == "values"
-                else values.STATIC
-                if attr == "keys"
-                else values.container(elements=(values.STATIC, element))
-            )
-        if attr in ("get", "pop", "setdefault") and receiver.is_(Kind.CONTAINER) and receiver.element is not None:
-            return join_all((receiver.element, *operands[1:])) if operands[1:] else join(receiver.element, values.NONE)
+        if (held := _held(attr, receiver, operands)) is not None:
+            return held
         if attr == "format" or (
             receiver.is_(Kind.STATIC) and attr in ("lower", "upper", "strip", "startswith", "endswith", "split", "join")
         ):
@@ -413,6 +385,32 @@ class Calls(Binding):
         if gives_itself(receiver, (attr,), self.project) and not asks_for_complex(operands):
             return receiver
         return opaque(self.place(node), [receiver, *operands])
+
+    def _told_by_name(
+        self, node: ast.Call, attr: str, receiver: Value, operands: Sequence[Value], env: Env
+    ) -> Value | None:
+        """What a method of a value of unknown kind gives, where its name leaves little doubt."""
+        if attr in _SHAPE_METHODS:
+            one = attr in ("size", "stride") and (node.args or node.keywords)
+            return values.SIZE if one else _SHAPE_METHODS[attr]
+        if receiver.ref == values.NO_TENSOR:
+            return None
+        bare = attr in torch_api.BARE_TENSOR_METHODS and not node.args and not node.keywords
+        if bare or attr in torch_api.TENSOR_ONLY_METHODS:
+            api = torch_api.method(attr)
+            if api is not None and api.returns == "Tensor":
+                owner = replace(receiver, kinds=frozenset({Kind.TENSOR}), certain=receiver.certain and not bare)
+                return self._call_method(node, attr, owner, list(operands), {}, env)
+        if _reduces(attr, node, operands):
+            rank = None if node.args or node.keywords else 0
+            return replace(opaque(self.place(node), [receiver]), kinds=values.ARRAYS, rank=rank, certain=False)
+        if (
+            attr in ("any", "all")  # arrays have these too, and are tensors to Dynamo; of uint8 they give uint8
+            or (not node.keywords and len(node.args) == {"abs": 0, "dot": 1}.get(attr, -1))
+            or (attr == "norm" and all(v.is_static for v in operands))  # no array has it
+        ):
+            return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)
+        return None
 
     def _written_by(self, found: Function, node: ast.Call, operands: Sequence[Value], env: Env) -> None:
         """A function of the project was called: what it writes into in place may hang on other tensors now."""
@@ -622,6 +620,22 @@ class Calls(Binding):
         if result.dtype_id is None or result.dtype in ("bool", "int") or api.mutates or "dtype" in keywords:
             return result
         return replace(result, dtype_id=autocast.of_operation(result.dtype_id, call.bare, self.autocast_region))
+
+
+def _held(attr: str, receiver: Value, operands: Sequence[Value]) -> Value | None:
+    """What a list, or something with keys, gives of what it holds."""
+    container = receiver.is_(Kind.CONTAINER)
+    if container or receiver.ref == "torch.nn.ModuleDict":
+        element = receiver.element if receiver.element is not None else values.UNKNOWN
+        if attr == "values":
+            return values.container(element)
+        if attr == "keys":
+            return values.container(values.STATIC)
+        if attr == "items":
+            return values.container(values.container(elements=(values.STATIC, element)))
+    if attr in ("get", "pop", "setdefault") and container and receiver.element is not None:
+        return join_all((receiver.element, *operands[1:])) if operands[1:] else join(receiver.element, values.NONE)
+    return None
 
 
 def _reduces(attr: str, node: ast.Call, operands: Sequence[Value]) -> bool:
