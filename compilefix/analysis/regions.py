@@ -18,12 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from compilefix.analysis.array_functions import array_functions, may_hold_array_functions
-from compilefix.analysis.compile_sites import (
-    compile_sites,
-    entries,
-    functions_of,
-    modules_with_compile,
-)
+from compilefix.analysis.compile_sites import compile_sites, entries, functions_of, modules_with_compile
 from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.host_acts import drives, prepares
 from compilefix.analysis.host_code import feeds_or_tests, handles_files, shows_or_keeps

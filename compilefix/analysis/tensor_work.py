@@ -9,9 +9,7 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.annotations import is_tensor_type
 from compilefix.analysis.array_namespaces import array_namespaces
 from compilefix.analysis.evidence import OF_LISTS, taken
-from compilefix.analysis.host_work import (
-    is_optimizer,
-)
+from compilefix.analysis.host_work import is_optimizer
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.live_code import live_nodes
 from compilefix.analysis.values import Kind, Value
