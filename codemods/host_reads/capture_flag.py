@@ -30,7 +30,7 @@ number that bounds a slice makes the compilation fail with the flag on, unless `
 (CF201 and CF202 write these checks); one that picks an item of a list does, and so does one that is a size of what a
 convolution, `grid_sample`, `einsum`, a product of batches or multi-head attention is given: nothing is offered where
 the compiled code has one of these, or asks a number for its truth, also where it is compiled by another call in the
-project, or goes through a tensor and reads another one by its items (`[x[:, i] for i in order]`); the finding names it.
+project, or reads a tensor by items of another one that have names (`i, j = order`); the finding names it.
 Of a number that is an argument's own (`n.item()`, not `lengths.max().item()`), torch 2.13 fails on more: normalising,
 pooling, attention, `roll`, `diff`, and a result with a gradient that is joined of tensors of such sizes. A list must
 hold integers, by the dtype of its tensor or as the sizes of parts, since one of floats breaks the graph with the flag
@@ -115,13 +115,11 @@ def _refused_in(region: Sequence[Scope]) -> str | None:
     # Not only of those that are left: which other fixes are made is not known before the last pass.
     numbers = ((node, inner) for inner in region for node in _numbers(inner, every=True))
     reasons = (words for node, inner in numbers if (words := _refused(node, inner, region)))
-    return next(reasons, None) or next(
-        (_of_item(read, inner) for inner in region for read in item_indices(inner)), None
-    )
+    return next(reasons, None) or next((_of_item(place, inner) for place, inner in item_indices(region)), None)
 
 
-def _of_item(read: ast.Subscript, scope: Scope) -> str:
-    where = f"`{snippet(read)}` in `{scope.function.qualname}`"
+def _of_item(place: ast.Subscript, scope: Scope) -> str:
+    where = f"`{snippet(place)}` in `{scope.function.qualname}`"
     return f"{where}: an index by an item of a tensor may be a number there, and inductor fails on some of these"
 
 
