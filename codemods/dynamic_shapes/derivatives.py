@@ -141,6 +141,10 @@ def _power(a: Pair, b: Pair) -> Pair:
     return value, value * (b[1] * math.log(a[0]) + b[0] * a[1] / a[0])
 
 
+def _angle(a: Pair, b: Pair) -> Pair:
+    return math.atan2(a[0], b[0]), (a[1] * b[0] - a[0] * b[1]) / (a[0] * a[0] + b[0] * b[0])
+
+
 def _chain(function: Callable[[float], float], slope: Callable[[float], float]) -> Callable[[Pair], Pair]:
     return lambda pair: (function(pair[0]), slope(pair[0]) * pair[1])
 
@@ -169,6 +173,8 @@ _TWO: Mapping[str, Callable[[Pair, Pair], Pair]] = {
     "div": _divide,
     "true_divide": _divide,
     "pow": _power,
+    "atan2": _angle,
+    "arctan2": _angle,
     "min": min,
     "max": max,
     "minimum": min,
@@ -215,6 +221,9 @@ _ONE: Mapping[str, Callable[[Pair], Pair]] = {
     "atanh": _chain(math.atanh, lambda x: 1 / (1 - x * x)),
     "acosh": _chain(math.acosh, lambda x: 1 / math.sqrt(x * x - 1)),
     "sigmoid": _chain(_sigmoid, lambda x: _sigmoid(x) * (1 - _sigmoid(x))),
+    "sinh": _chain(math.sinh, math.cosh),
+    "cosh": _chain(math.cosh, math.sinh),
+    "sign": lambda pair: (math.copysign(1.0, pair[0]) if pair[0] else 0.0, 0.0),
     "abs": _chain(abs, lambda x: math.copysign(1.0, x)),
     "neg": lambda pair: (-pair[0], -pair[1]),
     "float": lambda pair: pair,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.statements import Interpreter
@@ -30,6 +31,7 @@ from compilefix.source.snippets import snippet
 _SEVERAL = 2
 _MOST_NAMES = 3
 _OVER_ROWS = frozenset({"softmax", "log_softmax", "logsumexp", "softmin"})
+_MOST_NUMBERED = 3
 _SAFE_CONSTANTS = (1, 2, 0)  # integers: beside them a tensor keeps its dtype
 
 
@@ -190,8 +192,7 @@ class Elements(SelectedTree):
         if not any(values[text].dtype in ("bool", "complex") for text in bases):
             # A number that is not known may be one at which the derivative is not finite.
             usual = dict.fromkeys(values, 1)
-            different = {text: number for number, text in enumerate(bases, 1)}
-            for chosen in (*(dict.fromkeys(bases, number) for number in _SAFE_CONSTANTS), different):
+            for chosen in self._harmless_numbers(bases):
                 if finite_at(tree, {**usual, **known, **chosen}, bases, facts.refs):
                     # Nor is anything known of the first row of a table, which is taken where the mask is false.
                     # And what is put in places may be one number, or one row, that is not known either.
@@ -209,6 +210,17 @@ class Elements(SelectedTree):
         finite = {ast.dump(tensor) for tensor in finite_where(self.mask.node, self.scope)}
         kept_out = [text for text in self.bases if ast.dump(self.atoms[text]) in finite and text not in self._indices]
         return {text: self.filled(text, "1", over, template) for text in kept_out}
+
+    def _harmless_numbers(self, bases: Sequence[str]) -> Iterator[dict[str, int]]:
+        """Numbers for the bases at which an expression may have a finite derivative: the plainest first."""
+        yield from (dict.fromkeys(bases, number) for number in _SAFE_CONSTANTS)
+        yield {text: number for number, text in enumerate(bases, 1)}
+        # `sqrt(a * a - 4 * b)` has one where `a` is larger, and `sqrt(-a)` below zero, where some dtypes have nothing.
+        values = self.values()
+        signed = all(values[text].dtype == "float" for text in bases)
+        numbers = (1, 3, 10, -1, -3) if signed else (1, 3, 10)
+        if len(bases) <= _MOST_NUMBERED:
+            yield from (dict(zip(bases, some, strict=True)) for some in product(numbers, repeat=len(bases)))
 
     def filled(self, text: str, number: str, over: str, template: Template) -> str:
         """Code for a base with a number in place of the elements that are not selected."""
