@@ -379,7 +379,19 @@ def _called(call: ast.Call, plan: Plan) -> str:
 def _line(call: ast.Call, plan: Plan) -> str:
     if (taken := taken_by_name(call, plan.scope)) is not None:
         plan.reasons.append(taken)
+    if (counting := _counts_frames(call, plan.scope)) is not None:
+        plan.assume("caller-place", f"`stacklevel` in `{counting}` names a caller, which is gone at the boundary")
     return f"{receiver_text(call.func, plan)}({', '.join(arguments(call, kind_of(call, plan.scope), plan))})"
+
+
+def _counts_frames(call: ast.Call, scope: Scope) -> str | None:
+    """The function of the project behind a call that names a caller as the place of a line, by `stacklevel`."""
+    callee = scope.facts.calls.get(call)
+    for function in () if callee is None else dict.fromkeys((callee, *scope.legality.reached(callee))):
+        named = (k.value for node in function.of(ast.Call) for k in node.keywords if k.arg == "stacklevel")
+        if any(not (isinstance(level, ast.Constant) and level.value == 1) for level in named):
+            return function.qualname
+    return None
 
 
 def check_statement(call: ast.Call, scope: Scope) -> None:
