@@ -15,9 +15,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "The tensor that decides has exactly one element; with more, another error is raised than before."
     ),
     "same-shape-dtype": (
-        "Both branches give tensors of the same shape and dtype, on one device; what a mean is taken of, or a tensor "
-        "scales, is floating: for others no error is raised as before, or another, or integers overflow. A number that "
-        "is repeated is Python's, and no integer that is repeated no times."
+        "Both branches give tensors of the same shape and dtype, on one device; what a mean, or of what a mask selects "
+        "the largest or smallest, is taken of, or a tensor scales, is floating: for others no error is raised as "
+        "before, or another, or integers overflow or become floats. A number that is repeated is Python's, and no "
+        "integer that is repeated no times."
     ),
     "finite-derivative": "The derivative of the branch not taken is finite, so that zero times it is zero and not NaN.",
     "gradient-zeros": (
