@@ -124,14 +124,21 @@ def _indices(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
     for part in ast.walk(node):
         if not isinstance(part, ast.Subscript) or not isinstance(part.ctx, ast.Load):
             continue
-        asked = asked or _asked(node, scope)
+        asked = asked or _with_origins(_asked(node, scope), scope)
         for index in elements_of(part.slice):
             value = scope.value(index)
             if not value.is_tensor or not value.certain or value.dtype != "int":
                 continue
-            names = names_in(index)
+            names = _with_origins(names_in(index), scope)
             if isinstance(index, ast.BinOp) or not asked.isdisjoint(names):
                 yield index
+
+
+def _with_origins(names: Collection[str], scope: Scope) -> set[str]:
+    """Names, and the tensors that they are computed of: a mask, of its first true place and of their number."""
+    values = (value for name in names if (value := scope.only_value(name)) is not None)
+    parts = (part for value in values for part in ast.walk(value) if isinstance(part, ast.Name))
+    return {*names, *(part.id for part in parts if scope.value(part).is_tensor)}
 
 
 def _asked(node: ast.expr, scope: Scope) -> set[str]:
