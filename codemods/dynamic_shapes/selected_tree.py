@@ -24,6 +24,7 @@ from compilefix.codemods.dynamic_shapes.row_layers import looks_up
 from compilefix.codemods.dynamic_shapes.row_operations import dimension, row_operation
 from compilefix.codemods.dynamic_shapes.selected_parts import SelectedParts
 from compilefix.codemods.dynamic_shapes.spreads import Spread, spread_of
+from compilefix.codemods.numpy_calls.numpy_functions import FUNCTIONS
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
@@ -256,7 +257,8 @@ class SelectedTree(SelectedParts):
             number = True  # one row, which is the same for each
         if not number:
             reason = f"`{snippet(node)}` is not proved to be one number: it may have an element for each true value"
-            kept = (value.is_unknown or self._is_parameter(value)) and _is_given(node, self.scope, at)
+            kept = value.is_unknown or value.is_(Kind.NDARRAY) or self._is_parameter(value)
+            kept = kept and _is_given(node, self.scope, at)
             if not kept and not self._is_reduced(node, at):
                 if self._selected_elsewhere(node, at):
                     return self._refuse(f"`{snippet(node)}` has a size that values tell: a function selects its rows")
@@ -626,7 +628,7 @@ class SelectedTree(SelectedParts):
 
 def _is_given(node: ast.expr, scope: Scope, at: ast.stmt) -> bool:
     """Whether an operand is no list of selected elements: what an object was made with, such as `-self.gamma`, an
-    argument that is a number by default, or what is computed of these, or a name for it.
+    argument that is a number by default, or what is computed of these, also by `math` or NumPy, or a name for it.
     """
     if isinstance(node, ast.UnaryOp):
         return _is_given(node.operand, scope, at)
@@ -634,8 +636,13 @@ def _is_given(node: ast.expr, scope: Scope, at: ast.stmt) -> bool:
         return _is_given(node.left, scope, at) and _is_given(node.right, scope, at)
     if isinstance(node, ast.Constant) or is_number_by_default(node, scope):
         return True
+    if isinstance(node, ast.Call):
+        library, _, name = (scope.callee(node) or "").rpartition(".")
+        known = library == "math" or (library == "numpy" and name in FUNCTIONS and not FUNCTIONS[name].sequence)
+        return known and not node.keywords and all(_is_given(argument, scope, at) for argument in node.args)
     if isinstance(node, ast.Name):
-        definition = definition_of(node, at, scope) if scope.value(node).is_unknown else None
+        made = scope.value(node)
+        definition = definition_of(node, at, scope) if made.is_unknown or made.is_(Kind.NDARRAY) else None
         return definition is not None and _is_given(definition.value, scope, definition)
     entry = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and scope.value(node).is_unknown
     if not entry and not isinstance(node, ast.Attribute):
