@@ -1,9 +1,10 @@
 """Whether a number read from a tensor can stay in the graph as a symbol, with `capture_scalar_outputs`.
 
 Measured on torch 2.13 with inductor, forward and backward: sizes of new tensors, `expand`, `view` and `reshape`,
-arithmetic and results work, and so do the items of a list of integers (`t.tolist()`), also all of them as the sizes in
-`x.split(sizes)`. A number that picks an item of a list makes the compilation fail, and so does one that bounds a slice
-of which torch is not told where it lies; one that is asked for its truth breaks again.
+arithmetic and results work, and so do the ends of `linspace`, the number of `torch.tensor`, and the items of a list of
+integers (`t.tolist()`), also all of them as the sizes in `x.split(sizes)`. A number that picks an item of a list makes
+the compilation fail, and so does one that bounds a slice of which torch is not told where it lies; one that is asked
+for its truth breaks again.
 """
 
 from __future__ import annotations
@@ -100,6 +101,13 @@ def rows_not_captured(rows: ast.expr, scope: Scope) -> str | None:
     """Why the numbers of what a loop goes through could not stay in the graph as a list; None where they can."""
     way = Way(rows, as_number=True)
     return _item_not_captured(rows, scope, 0, way) or miscounted_view(rows, scope, [scope])
+
+
+def sizes_not_captured(sizes: ast.expr, scope: Scope) -> str | None:
+    """Why the numbers of a list could not stay in the graph as the sizes of parts; None where they can."""
+    if _splits(sizes, scope) is None:
+        return _used(sizes, scope.parents.get(sizes))
+    return _item_not_captured(sizes, scope, 0, Way(sizes, as_number=True)) or miscounted_view(sizes, scope, [scope])
 
 
 def bounds_slices(node: ast.expr, scope: Scope) -> bool:
@@ -551,6 +559,8 @@ def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int, way: Way) ->
     called = scope.callee(call) or ""
     if called in _FUNCTIONS:
         return _not_captured(call, scope, depth, way)
+    if called == "torch.linspace" or (called == "torch.tensor" and call.args[:1] == [node]):
+        return None
     if called == "dict" and any(k.value is node for k in call.keywords):
         return None
     if (field_name := field_of(node, call, scope)) is not None:

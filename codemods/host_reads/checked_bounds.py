@@ -18,6 +18,7 @@ from compilefix.codemods.host_reads.looped import needs_no_number
 from compilefix.codemods.host_reads.read_twice import read_twice
 from compilefix.codemods.names import free_name
 from compilefix.codemods.number_reads import read_of
+from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
 from compilefix.codemods.torch_name import imports, torch_name
@@ -102,13 +103,18 @@ def _as_number(read: ast.expr, scope: Scope) -> Edit:
 
 
 def _given(name: ast.Name, scope: Scope) -> ast.expr | None:
-    """What a name is given, in the one place that gives it a value, where all that reads it reads an integer."""
-    statement = scope.only_assignment(name.id)
-    everywhere = scope.function.places(name.id)
-    loads = scope.names(name.id)
-    if statement is None or len(everywhere) != len(loads) + 1:
+    """What a name is given where it has its value from, if all that reads this value reads an integer."""
+    stores, loads = scope.names(name.id, stores=True), scope.names(name.id)
+    if len(scope.function.places(name.id)) != len(loads) + len(stores):
         return None
-    return statement.value if all(_is_integer(load, scope) for load in loads) else None
+    for store in stores:
+        statement = scope.parents.get(store)
+        if not isinstance(statement, ast.Assign) or statement.targets != [store]:
+            continue
+        reads = loads if len(stores) == 1 else only_reads(name.id, statement, scope) or []
+        if name in reads:
+            return statement.value if all(_is_integer(load, scope) for load in reads) else None
+    return None
 
 
 def _is_integer(node: ast.expr, scope: Scope) -> bool:

@@ -72,6 +72,7 @@ from compilefix.codemods.host_reads.fixed_attribute import made_for_item, made_i
 from compilefix.codemods.host_reads.integer_places import integer_place, place_in_parts, takes_listed_dimensions
 from compilefix.codemods.host_reads.listed_places import indexing_fix
 from compilefix.codemods.host_reads.listed_rows import listed_fix
+from compilefix.codemods.host_reads.listed_sizes import listed_sizes
 from compilefix.codemods.host_reads.number_lists import LIST_ADVICE, list_fix
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.number_sinks import Fill, Picked, fill_of, in_log, index_of, rolled_by, scaled_by
@@ -163,7 +164,11 @@ class ImplicitRead(Rule):
         elif (item := _tensor_of_sizes(node, value, scope)) is not None:
             holds = "holds" if item.certain else "seems to hold"
             message = f"`{snippet(node)}` {holds} a tensor, which is read on the host as a size: the graph breaks"
-            yield self.declined(scope, node, message, _OUTSIDE, gb=("GB0033",))
+            fix = listed_sizes(node, scope)
+            if fix is not None:
+                yield self.fixed(scope, node, message, fix, gb=("GB0033",))
+            else:
+                yield self.declined(scope, node, message, _OUTSIDE, gb=("GB0033",))
 
     def _perhaps_tensor(self, node: ast.expr, value: Value, scope: Scope) -> Iterator[Finding]:
         """What is a tensor, looks like one, or is one in some calls."""
