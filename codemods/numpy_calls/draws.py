@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
@@ -14,23 +14,23 @@ from compilefix.codemods.torch_name import torch_name
 from compilefix.source.snippets import snippet
 
 _UNIFORM, _NORMAL, _BETA = "rand", "randn", "Beta"
-_DRAWS: Mapping[str, tuple[str, int]] = {
-    "random.random": (_UNIFORM, 0),
-    "random.uniform": (_UNIFORM, 2),
-    "random.betavariate": (_BETA, 2),
-    "random.gauss": (_NORMAL, 2),
-    "random.normalvariate": (_NORMAL, 2),
-    "numpy.random.rand": (_UNIFORM, 0),
-    "numpy.random.random": (_UNIFORM, 0),
-    "numpy.random.random_sample": (_UNIFORM, 0),
-    "numpy.random.sample": (_UNIFORM, 0),
-    "numpy.random.uniform": (_UNIFORM, 2),
-    "numpy.random.randn": (_NORMAL, 0),
-    "numpy.random.normal": (_NORMAL, 2),
-    "numpy.random.beta": (_BETA, 2),
+_DRAWS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "random.random": (_UNIFORM, ()),
+    "random.uniform": (_UNIFORM, ("a", "b")),
+    "random.betavariate": (_BETA, ("alpha", "beta")),
+    "random.gauss": (_NORMAL, ("mu", "sigma")),
+    "random.normalvariate": (_NORMAL, ("mu", "sigma")),
+    "numpy.random.rand": (_UNIFORM, ()),
+    "numpy.random.random": (_UNIFORM, ()),
+    "numpy.random.random_sample": (_UNIFORM, ()),
+    "numpy.random.sample": (_UNIFORM, ()),
+    "numpy.random.uniform": (_UNIFORM, ("low", "high")),
+    "numpy.random.randn": (_NORMAL, ()),
+    "numpy.random.normal": (_NORMAL, ("loc", "scale")),
+    "numpy.random.beta": (_BETA, ("a", "b")),
 }
-"""By draw: torch's function, and the number of arguments that shift and scale it (low and high, mean and deviation) or,
-for Beta, that say which distribution it is."""
+"""By draw: torch's function, and the arguments that shift and scale it (low and high, mean and deviation) or, for Beta,
+that say which distribution it is."""
 
 _NOT_ORDER = (ast.In, ast.NotIn, ast.Is, ast.IsNot)
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -38,23 +38,24 @@ _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 def torch_draw(node: ast.Call, name: str, scope: Scope, template: Template) -> str | None:
     """Code that draws the number as a tensor without dimensions; None where torch has no such draw."""
-    if name not in _DRAWS or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+    if name not in _DRAWS:
         return None
-    function, count = _DRAWS[name]
-    if len(node.args) not in (0, count):
+    function, names = _DRAWS[name]
+    given = in_order(node, names)
+    if given is None or len(given) not in (0, len(names)):
         return None
-    template.refuse(list(_of_arrays(node, name, scope)))
+    template.refuse(list(_of_arrays(given, name, scope)))
     torch = torch_name(scope)
     if function == _BETA:
-        shape = [f"{torch}.tensor({template.use(a)}, dtype={torch}.float64)" for a in node.args]
+        shape = [f"{torch}.tensor({template.use(a)}, dtype={torch}.float64)" for a in given]
         return f"{torch}.distributions.Beta({', '.join(shape)}).sample()" if len(shape) == 2 else None
     code = f"{torch}.{function}((), dtype={torch}.float64)"
-    if not node.args:
+    if not given:
         return code
-    first, second = (_operand(a, template) for a in node.args)
+    first, second = (_operand(a, template) for a in given)
     if function == _NORMAL:
         return f"({first} + {second} * {code})"
-    low, high = (scope.value(a).const for a in node.args)
+    low, high = (scope.value(a).const for a in given)
     if low is not None and high is not None and type(low.value) is type(high.value) is int:
         if (low.value, high.value) == (0, 1):
             return code
@@ -62,11 +63,19 @@ def torch_draw(node: ast.Call, name: str, scope: Scope, template: Template) -> s
     return f"({first} + ({second} - {first}) * {code})"
 
 
-def _of_arrays(node: ast.Call, name: str, scope: Scope) -> Iterator[Obstacle]:
+def in_order(node: ast.Call, names: Sequence[str]) -> list[ast.expr] | None:
+    """The arguments of a call that gives them by place, or by these names in this order; None where it gives others."""
+    named = [keyword.arg for keyword in node.keywords]
+    if any(isinstance(a, ast.Starred) for a in node.args) or named != [*names][len(node.args) :][: len(named)]:
+        return None
+    return [*node.args, *(keyword.value for keyword in node.keywords)]
+
+
+def _of_arrays(given: Sequence[ast.expr], name: str, scope: Scope) -> Iterator[Obstacle]:
     """Whether NumPy may be given arrays, and draws as many numbers as they have items."""
-    for given in node.args if name.startswith("numpy.") else ():
-        if not scope.value(given).is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER):
-            yield Obstacle(f"`{snippet(given)}` is not proved to be a number, and of an array each item gets a draw")
+    for one in given if name.startswith("numpy.") else ():
+        if not scope.value(one).is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER):
+            yield Obstacle(f"`{snippet(one)}` is not proved to be a number, and of an array each item gets a draw")
 
 
 def _operand(node: ast.expr, template: Template) -> str:

@@ -29,7 +29,10 @@ torch's generator gives other numbers of the same distribution, so this needs `r
 Python no longer decide it. A number that decides a branch becomes a tensor where the branch then becomes a selection
 (CF101), with the assumptions of that, or where it is looked at only under a fixed condition such as `self.training`.
 An integer that is an index, or where a slice of fixed length begins (`x[..., i : i + n]`, random crops), becomes
-`torch.randint(low, high, ())`, with the assumptions of CF201. Where a number goes elsewhere there is no fix: only the
+`torch.randint(low, high, ())`, with the assumptions of CF201. What a generator
+of NumPy draws that the object or the caller made is drawn in the same ways, and floats that it draws as an array by
+`np.random` (`self.rng.uniform(size=n)`), which Dynamo traces: from torch's stream where it is compiled. One that the
+function makes would break the graph all the same. Where a number goes elsewhere there is no fix: only the
 caller can draw it before the compiled code.
 
 Graph breaks: GB0007, GB0033, GB0055, GB0124, GB0156, GB0170, GB0294, GB4841, GB7650. torch: all supported versions.
@@ -47,7 +50,12 @@ from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic
 from compilefix.codemods.numpy_calls.drawn_places import place_fix
 from compilefix.codemods.numpy_calls.draws import arithmetic_only, torch_draw
-from compilefix.codemods.numpy_calls.numpy_draws import breaks_when_drawn
+from compilefix.codemods.numpy_calls.numpy_draws import (
+    OTHER_NUMBERS,
+    breaks_when_drawn,
+    of_numpy_itself,
+    without_generator,
+)
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.template import Template
 from compilefix.codemods.torch_name import imports, torch_name
@@ -169,18 +177,23 @@ class HostRandom(Rule):
         does = "makes a generator" if scope.callee(node) in _GENERATORS else "draws a random number"
         does = "sets the seed" if scope.callee(node) == "random.seed" else does
         message = f"`{snippet(node)}` {does} on the host: the graph breaks"
-        placed = place_fix(node, scope.callee(node) or "", scope)
+        name = scope.callee(node) or ""
+        plain = without_generator(node, name, scope)
+        if plain is not None:
+            return self.fixed(scope, place, message, plain, gb=(gb,))
+        name = of_numpy_itself(node, name, scope)
+        placed = place_fix(node, name, scope)
         if isinstance(placed, Fix):
             return self.fixed(scope, place, message, placed, gb=(gb,))
         if placed is not None:
             return self.declined(scope, place, message, f"{placed}: {_ADVICE}", gb=(gb,))
         template = Template()
-        code = torch_draw(node, scope.callee(node) or "", scope, template)
+        code = torch_draw(node, name, scope, template)
         template.refuse(arithmetic_only(node, scope))
         if code is None or template.broken is not None:
             reason = _ADVICE if code is None else f"{template.broken}: {_ADVICE}"
             return self.declined(scope, place, message, reason, gb=(gb,))
-        template.refuse([Obstacle("torch's generator gives other numbers of the same distribution", "rng-stream")])
+        template.refuse([Obstacle(OTHER_NUMBERS, "rng-stream")])
         if "number-to-tensor" in template.assumptions:
             # Beside a tensor without dimensions float64 would decide the dtype, as a Python number did not.
             double = f", dtype={torch_name(scope)}.float64"
