@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from compilefix.analysis.host_work import shows_progress
+from compilefix.analysis.host_work import shows_progress, stops_by_the_clock
 from compilefix.analysis.values import Kind
 from compilefix.source.definitions import Function
 from compilefix.source.syntax import asks_for_none, conjuncts, is_literal, last_name, unpacks
@@ -51,6 +51,8 @@ def hardly_runs(node: ast.AST, scope: Scope) -> bool:
         return True
     if _SAMPLES.search(scope.function.node.name) and shows_progress(scope.function):
         return True
+    if stops_by_the_clock(scope.function):
+        return True
     if _MAKES.search(scope.function.node.name) and not _LOADS.isdisjoint(scope.called):
         return True
     return _stands_aside(node, scope) or _holds_what_stands_aside(node, scope) or scope.is_set_up
@@ -64,6 +66,8 @@ def _stands_aside(node: ast.AST, scope: Scope) -> bool:
         if isinstance(around, ast.ExceptHandler):
             return True
         if isinstance(around, ast.IfExp) and child is around.body and _asks_for_unpassed(around.test, scope):
+            return True
+        if isinstance(around, ast.Assert) and child is around.msg:
             return True
         if isinstance(around, ast.If):
             beside = around.body if child in around.body else around.orelse if child in around.orelse else None
@@ -140,10 +144,18 @@ def _debugs(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     taken = block is branch.body
     return any(
         asked is taken
-        and _DEBUGS.search(last_name(part)) is not None
+        and _DEBUGS.search(_mode(part) or last_name(part)) is not None
         and not any(isinstance(value, ast.Constant) and value.value for value in _first_values(part, scope.function))
         for part, asked in map(_flag_and_answer, tests)
     )
+
+
+def _mode(test: ast.expr) -> str | None:
+    """The mode that a test asks for by its name: `debug` of `self.mode == "debug"`."""
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
+        mode = test.comparators[0]
+        return mode.value if isinstance(mode, ast.Constant) and isinstance(mode.value, str) else None
+    return None
 
 
 def _first_values(flag: ast.expr, function: Function) -> Iterator[ast.expr]:
@@ -281,7 +293,8 @@ def _stored(node: ast.AST) -> frozenset[str]:
 def _is_for_other_callers(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     """Whether a block runs for a tensor that nobody in the project passes: `if isinstance(repeats, torch.Tensor)`.
 
-    Each call that is seen gives a number or None that is written there, or leaves the default, which is one too.
+    Or for a flag that nobody sets: `def adjusted(x, verbose=False)`. Each call that is seen gives a number, None or
+    False that is written there, or leaves the default, which is one too.
     """
     tests = branch.test.values if isinstance(branch.test, ast.BoolOp) else [branch.test]
     if block is not branch.body or (len(tests) > 1 and isinstance(branch.test.op, ast.Or)):  # type: ignore[attr-defined]
@@ -299,6 +312,9 @@ def _asks_for_unpassed(test: ast.expr, scope: Scope) -> bool:
         name, leaves_out = test.left, _is_nothing
         own = scope.function.cls is None or scope.function.node.name.startswith("_")
         asked = own and _asks_for_something(test)
+    elif isinstance(test, ast.Name):
+        name, leaves_out = test, _is_off
+        asked = scope.function.cls is None and _is_off(_defaults(scope.function).get(test.id))
     else:
         return False
     if not isinstance(name, ast.Name) or not asked:
@@ -356,6 +372,10 @@ def _is_number(value: ast.expr | None) -> bool:
 
 def _is_nothing(value: ast.expr | None) -> bool:
     return is_literal(value, None)
+
+
+def _is_off(value: ast.expr | None) -> bool:
+    return is_literal(value, False)
 
 
 def _attribute_named(owner: ast.expr, name: ast.expr) -> frozenset[str]:

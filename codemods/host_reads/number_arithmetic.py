@@ -100,6 +100,7 @@ from compilefix.codemods.number_reads import CASTS, decides, read_of
 from compilefix.codemods.numpy_calls.number_origins import function_of
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import walk
 
 _TENSOR_OR_NONE = frozenset({Kind.TENSOR, Kind.NONE})
 _NUMBERS = frozenset({Kind.STATIC, Kind.SIZE, Kind.NUMBER})
@@ -110,6 +111,7 @@ _NEEDED = re.compile(
 )
 _NEEDS_NUMBER = ", which takes no tensor"
 _FROM_OUTSIDE = "pass the number in from outside the compiled code"
+_OWN_OPERATOR = "make the function that calls it an operator of your own (`torch.library.custom_op`)"
 _TENSOR_THERE = f"keep it a tensor there, or {_FROM_OUTSIDE}"
 
 
@@ -213,8 +215,24 @@ class NumberArithmetic(Rule):
             asked = outcome if isinstance(outcome, str) else "whoever calls this function asks for a number"
             outcome = fix_in_callers(cast, scope, others=hands_on(node, source, scope)) or asked
         if isinstance(outcome, str):
+            launch = _launch(node, scope)
+            if launch is not None:
+                outcome = f"`{snippet(launch)}` takes the addresses of tensors: {_OWN_OPERATOR}"
             return self.declined(scope, node, message, outcome)
         return self.fixed(scope, node, message, outcome)
+
+
+def _launch(node: ast.Call, scope: Scope) -> ast.Call | None:
+    """The call of a kernel to which a number goes beside addresses of tensors: `kernel(x.data_ptr(), n.item())`."""
+    for around in scope.ancestors(node):
+        if isinstance(around, ast.stmt):
+            break
+        if isinstance(around, ast.Call) and any(
+            isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "data_ptr"
+            for part in walk(around)
+        ):
+            return around
+    return None
 
 
 def _is_numpy_number(node: ast.expr, scope: Scope) -> bool:

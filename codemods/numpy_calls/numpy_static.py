@@ -59,7 +59,7 @@ from compilefix.codemods.numpy_calls.number_origins import is_integral, origins_
 from compilefix.codemods.numpy_calls.number_uses import Use, follow
 from compilefix.codemods.numpy_calls.numpy_functions import FUNCTIONS, Function
 from compilefix.codemods.numpy_calls.sorted_places import sorted_fix, sorted_places
-from compilefix.codemods.recompiles.sizes import is_size
+from compilefix.codemods.recompiles.sizes import definition_of, is_size
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
@@ -175,11 +175,12 @@ class NumpyStatic(Rule):
 def _is_of_own_shape(node: ast.expr, scope: Scope) -> bool:
     """Whether all sizes in an expression are those of what the object of the method keeps: `self.weight.shape[1:]`.
 
-    The parameters of a layer have one shape for good.
+    The parameters of a layer have one shape for good, under a name too: `codes = self.codes`.
     """
     owner = next((p.arg for p in scope.function.parameters), None) if scope.function.cls is not None else None
     parts = list(walk(node))
-    shapes = [part.value for part in parts if isinstance(part, ast.Attribute) and part.attr == "shape"]
+    of_shapes = [part.value for part in parts if isinstance(part, ast.Attribute) and part.attr == "shape"]
+    shapes = [definition_of(of, scope) for of in of_shapes]
     own = all(
         isinstance(of, ast.Attribute) and isinstance(of.value, ast.Name) and of.value.id == owner for of in shapes
     )

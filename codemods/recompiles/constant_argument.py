@@ -125,8 +125,13 @@ class ConstantArgument(ModuleRule):
 
 
 def _are_few(turns: Turns) -> bool:
-    """Whether a loop is known to have no more turns than Dynamo compiles versions."""
+    """Whether a loop is known to have no more turns than Dynamo compiles versions, or hardly ever another value.
+
+    The groups of an optimizer differ in a few options, if they do.
+    """
     over = turns.iterated
+    if isinstance(over, ast.Attribute) and over.attr == "param_groups":
+        return True
     if isinstance(over, ast.Tuple | ast.List):
         return len(over.elts) <= _FEW
     ranged = isinstance(over, ast.Call) and ast.unparse(over.func) == "range"

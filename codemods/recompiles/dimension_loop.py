@@ -98,7 +98,8 @@ class DimensionLoop(Rule):
                 inside.update(walk(scope.parents[node] if isinstance(node, ast.comprehension) else node))
                 message = f"the loop over `{snippet(turns)}` is unrolled, and every other length is compiled again"
                 fixed = isinstance(turns, ast.Name) and _FIXED.search(turns.id) is not None
-                yield self._judge(node, message, scope, minor=fixed or _lists_numbers(node, scope))
+                minor = fixed or _lists_numbers(node, scope) or _steps_through_list(node, scope)
+                yield self._judge(node, message, scope, minor=minor)
 
     def _judge(self, node: ast.For | ast.comprehension, message: str, scope: Scope, *, minor: bool) -> Finding:
         template = Template()
@@ -165,18 +166,27 @@ def _is_checked(size: ast.expr, scope: Scope) -> bool:
 
 def _steps_through_own(loop: ast.For | ast.comprehension, scope: Scope) -> bool:
     """Whether the counter of a loop picks one of what the object of the method keeps, and always has as many of."""
-    if not isinstance(loop.target, ast.Name):
-        return False
-    name = loop.target.id
-    around = scope.parents[loop] if isinstance(loop, ast.comprehension) else loop
     return any(
-        isinstance(part, ast.Subscript)
-        and isinstance(part.slice, ast.Name)
-        and part.slice.id == name
-        and _is_own(part.value, scope)
-        and not scope.value(part.value).may_be(Kind.TENSOR)
-        for part in walk(around)
+        _is_own(picked, scope) and not scope.value(picked).may_be(Kind.TENSOR) for picked in _picked_from(loop, scope)
     )
+
+
+def _steps_through_list(loop: ast.For | ast.comprehension, scope: Scope) -> bool:
+    """Whether the counter of a loop picks one of a list that is passed: `parts[i] * weight[i]`, one for each layer."""
+    return any(scope.value(picked).is_(Kind.CONTAINER) for picked in _picked_from(loop, scope))
+
+
+def _picked_from(loop: ast.For | ast.comprehension, scope: Scope) -> Iterator[ast.expr]:
+    """What the counter of a loop is the index of: `parts` of `parts[i]`, in `for i in range(n)` and `enumerate`."""
+    counter = loop.target
+    if isinstance(counter, ast.Tuple) and isinstance(loop.iter, ast.Call) and scope.callee(loop.iter) == "enumerate":
+        counter = counter.elts[0]
+    if not isinstance(counter, ast.Name):
+        return
+    around = scope.parents[loop] if isinstance(loop, ast.comprehension) else loop
+    for part in walk(around):
+        if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Name) and part.slice.id == counter.id:
+            yield part.value
 
 
 def _is_own(node: ast.expr, scope: Scope) -> bool:

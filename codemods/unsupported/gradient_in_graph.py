@@ -64,6 +64,7 @@ _ADVICE = {
     "torch.optim": "make the optimiser once, outside the compiled code",
     "zero_grad": "call it outside the compiled code",
 }
+_CHECKPOINT = "`torch.utils.checkpoint.checkpoint` with `use_reentrant=False` computes a part again in compiled code"
 _IDS = {"torch.autograd.grad": "GB9186", "torch.optim": "GB0008", "zero_grad": "GB0008"}
 _BACKWARD_OPTIONS = frozenset({"gradient", "retain_graph", "create_graph", "inputs"})
 _NOT_OPTIMISERS = frozenset({"torch.optim.swa_utils", "torch.optim.lr_scheduler"})
@@ -97,8 +98,17 @@ class GradientInGraph(Rule):
                 if isinstance(fix, Fix):
                     yield self.fixed(scope, node, message, fix, gb=ids)
                 else:
-                    reason = f"{fix}; {_ADVICE[name]}" if fix else _ADVICE[name]
+                    advice = _CHECKPOINT if _is_checkpoint(scope) else _ADVICE[name]
+                    reason = f"{fix}; {advice}" if fix else advice
                     yield self.declined(scope, node, message, reason, gb=ids)
+
+
+def _is_checkpoint(scope: Scope) -> bool:
+    """Whether the function is the backward pass of a checkpoint, which computes again what it takes the gradient of."""
+    owner, project = scope.function.cls, scope.legality.inference.project
+    if owner is None or scope.function.node.name != "backward" or not project.is_autograd_function(owner):
+        return False
+    return "torch.enable_grad" in scope.called
 
 
 def _is_backward(node: ast.Call, scope: Scope) -> bool:

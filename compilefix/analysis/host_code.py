@@ -50,7 +50,8 @@ _DATA_BASES = (
 
 _SIMULATORS = ("torch_sim.", "ase.")
 """What begins the names of classes by which a simulator calls a model: the model is compiled, and not these."""
-
+_SESSIONS = frozenset({"onnxruntime.InferenceSession", "tensorrt.Runtime", "openvino.Core", "openvino.runtime.Core"})
+"""What makes what runs a model of another framework."""
 _DATA_NAMES = re.compile(
     r"(Dataset|Datasets|DataModule|DataLoader|DataParser|Dataparser|Logger|Writer|Reporter|Exporter|Visuali[sz]er"
     r"|Plotter|Profiler|Callback|TestCase|Collator|Tokenizer|Trainer|Validator|Evaluator|Predictor|Pipeline|PipelineBlocks?)"
@@ -311,13 +312,17 @@ def stands_with_the_data(module: Module) -> bool:
 
 
 def is_for_another_framework(cls: Class, project: Project) -> bool:
-    """Whether a module, or a derivative, is there to be exported, or to be called by a simulator.
+    """Whether a module, or a derivative, is there to be exported, or works with another framework or a simulator.
 
-    `symbolic` is what the exporter to ONNX asks a function for: one without a derivative is there for it alone.
+    `symbolic` is what the exporter to ONNX asks a function for: one without a derivative is there for it alone. A
+    module that makes the session of another framework runs that beside the models that it holds, which users compile.
     """
     module = cls.module
     exports = not _EXPORTS.isdisjoint((*module.file.packages, module.file.module.rpartition(".")[2]))
     if exports or any(isinstance(base, str) and base.startswith(_SIMULATORS) for base in project.ancestors(cls)):
+        return True
+    init = cls.methods.get("__init__")
+    if init is not None and not _SESSIONS.isdisjoint(init.called_names):
         return True
     return project.is_autograd_function(cls) and "symbolic" in cls.methods and "backward" not in cls.methods
 

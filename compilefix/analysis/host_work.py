@@ -58,6 +58,15 @@ def shows_progress(function: Function) -> bool:
     return any(name.startswith(_PROGRESS) for name in function.called_names)
 
 
+def stops_by_the_clock(function: Function) -> bool:
+    """Whether the time that has gone by decides what the function does: it works on results, for so long as it may."""
+    if function.called_names.isdisjoint(_CLOCKS):
+        return False
+    tests = [node.test for node in function.nodes if isinstance(node, ast.If | ast.While)]
+    calls = [part for test in tests for part in ast.walk(test) if isinstance(part, ast.Call)]
+    return any(function.module.qualified(call.func) in _CLOCKS for call in calls)
+
+
 def _is_beside(name: str, function: Function) -> bool:
     if name.startswith(_DRAWS) and "loss" in function.qualname.lower():
         return False  # a loss that draws what it compares is compiled with the model all the same

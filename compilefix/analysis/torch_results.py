@@ -184,7 +184,7 @@ def _storage(call: TorchCall, first: Value) -> frozenset[str]:
     storage = frozenset({call.place})
     if api.view or api.mutates:
         storage = first.storage
-    elif api.maybe_view:
+    elif api.maybe_view and not _multiplies(call):
         storage = storage.union(*(v.storage for v in (*args, *call.keywords.values())))
     elif call.may_write_first:
         storage = storage | first.storage
@@ -195,6 +195,12 @@ def _storage(call: TorchCall, first: Value) -> frozenset[str]:
     if "out" in call.keywords:
         storage = storage | call.keywords["out"].storage
     return storage
+
+
+def _multiplies(call: TorchCall) -> bool:
+    """Whether it is an `einsum` of several operands: only one by itself may come back as a view."""
+    equation = call.first.const.value if call.name == "torch.einsum" and call.first.const is not None else None
+    return isinstance(equation, str) and "," in equation
 
 
 def _common_shape(call: TorchCall, storage: frozenset[str], leaves: frozenset[str], *, certain: bool) -> Value:

@@ -2235,6 +2235,7 @@ def test_modules_that_data_sets_alone_use_stand_apart(tmp_path: Path) -> None:
 def test_what_is_exported_or_called_by_a_simulator_stands_apart(tmp_path: Path) -> None:
     net = program(
         f"""
+        import onnxruntime
         from torch_sim.models.interface import ModelInterface
         class Net(nn.Module):
             def forward(self, x: torch.Tensor):
@@ -2263,6 +2264,13 @@ def test_what_is_exported_or_called_by_a_simulator_stands_apart(tmp_path: Path) 
             @staticmethod
             def symbolic(g, x):
                 return g.op("Square", x)
+        class Spoken(nn.Module):
+            def __init__(self, path):
+                super().__init__()
+                self.session = onnxruntime.InferenceSession(path)
+            def forward(self, x: torch.Tensor):
+                {DECIDES}  # APART
+                return x
         """
     )
     deployed = program(f"class Out(nn.Module):\n    def forward(self, x: torch.Tensor):\n        {DECIDES}  # APART\n")

@@ -305,6 +305,9 @@ def test_a_name_of_the_function_is_not_that_of_the_file() -> None:
         ("self.show_when_asked", True),
         ("debug_level", False),
         ("self.draw_samples", False),
+        ("self.mode == 'debug'", True),
+        ("self.mode == 'fast'", False),
+        ("self.mode != 'debug'", False),
     ],
 )
 def test_what_looks_for_mistakes_is_told_behind_the_rest(test: str, expected: bool) -> None:
@@ -395,6 +398,102 @@ def test_what_makes_an_integer_of_a_numpy_number_reads_it(made: str, breaks: boo
 def test_a_buffer_requires_no_gradient() -> None:
     text = module("x = x + self.kept[:, : x.size(1)].requires_grad_(False)", made="self.register_buffer('kept', y)")
     assert not told(text)
+
+
+PRINTED = """
+def adjusted(x: torch.Tensor, loud=False):
+    if loud:
+        print(x.mean())
+    return x * 2
+
+
+class Model(nn.Module):
+    def forward(self, x, old):
+        return adjusted({})
+"""
+
+
+@pytest.mark.parametrize(("given", "expected"), [("x", True), ("x, False", True), ("x, loud=old", False)])
+def test_what_runs_for_a_flag_that_nobody_sets_is_told_behind_the_rest(given: str, expected: bool) -> None:
+    assert set(quiet(HEAD + PRINTED.format(given), "print")) == {expected}
+
+
+def test_the_text_of_an_assertion_is_told_behind_the_rest() -> None:
+    text = module("assert (x == old).all(), f'{x.cpu().numpy().tolist()} is another one'")
+    assert {f.code: f.minor for f in told(text) if f.code in ("CF105", "CF402")} == {"CF105": False, "CF402": True}
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"), [("self.kept", []), ("x * 2", ["CF401"]), ("self.kept * x.sum(-1)", ["CF401"])]
+)
+def test_the_shape_of_a_buffer_is_one_for_good(kept: str, expected: list[str]) -> None:
+    text = module(f"old = {kept}\nx = x / np.sqrt(np.prod(old.shape))", "self.register_buffer('kept', torch.ones(3))")
+    text = text.replace("import torch\n", "import numpy as np\nimport torch\n", 1)
+    assert [f.code for f in told(text) if f.code == "CF401"] == expected
+
+
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        ("for i in range(len(x)):\n    y = y + self.layers[i](x[i])", []),
+        ("for i, part in enumerate(x):\n    y = y + self.layers[i](part)", []),
+        ("parts = [x, old]\nfor i in range(len(x)):\n    y = y + parts[i] * self.use(x[i])", [True]),
+        ("for i in range(len(x)):\n    y = y + self.use(x[i])", [False]),
+    ],
+)
+def test_a_loop_has_a_turn_for_each_layer_or_each_item_of_a_list(loop: str, expected: list[bool]) -> None:
+    text = module(f"y = 0\n{loop}", "self.layers = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])")
+    assert [f.minor for f in told(text) if f.code == "CF605"] == expected
+
+
+def test_the_groups_of_an_optimizer_have_the_same_options() -> None:
+    text = (
+        HEAD
+        + """
+@torch.compile
+def refined(x: torch.Tensor, steps: int):
+    for _ in range(steps):
+        x = x * 2
+    return x
+
+
+class Steps:
+    def step(self):
+        for group in self.{}:
+            refined(group["x"], steps=group["steps"])
+"""
+    )
+    assert [[f.code for f in told(text.format(n)) if f.code == "CF608"] for n in ("param_groups", "found")] == [
+        [],
+        ["CF608"],
+    ]
+
+
+def test_a_checkpoint_of_its_own_is_told_of_the_one_in_torch() -> None:
+    text = (
+        HEAD
+        + """
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, run, number, *given):
+        ctx.run, ctx.inputs, ctx.params = run, given[:number], given[number:]
+        with torch.no_grad():
+            return run(*ctx.inputs)
+
+    @staticmethod
+    def backward(ctx, *given):
+        with torch.enable_grad():
+            out = ctx.run(*ctx.inputs)
+        found = torch.autograd.grad(out, ctx.inputs + ctx.params, given, allow_unused=True)
+        return (None, None) + found
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return Checkpoint.apply(self.run, 1, x)
+"""
+    )
+    assert ["torch.utils.checkpoint" in str(f.declined) for f in told(text) if f.code == "CF712"] == [True]
 
 
 def test_a_loop_over_the_joints_of_a_body_is_told_behind_the_rest() -> None:
@@ -508,3 +607,14 @@ def test_a_list_with_an_item_for_each_layer_does_not_grow() -> None:
     text = module("if len(self.kept) <= old:\n    self.kept.append(x)", "self.kept = []")
     assert not [f for f in told(text) if f.code == "CF603"]
     assert [f for f in told(module("if x.dim() > 2:\n    self.kept.append(x)", "self.kept = []")) if f.code == "CF603"]
+
+
+@pytest.mark.parametrize(("test", "expected"), [("time.time() - begun > 10.0", [True]), ("len(x) > 10", [False])])
+def test_what_stops_by_the_clock_is_told_behind_the_rest(test: str, expected: list[bool]) -> None:
+    body = f"begun = time.time()\nx = x[x > 0]  # kept\nif {test}:\n    return old"
+    assert quiet("import time\n" + module(body), "kept") == expected
+
+
+def test_a_kernel_that_takes_addresses_is_an_operator_of_its_own() -> None:
+    text = module("KERNELS[0](args=[x.data_ptr(), self.scale.item()])", "self.scale = nn.Parameter(torch.ones(()))")
+    assert ["torch.library.custom_op" in str(f.declined) for f in told(text) if f.code == "CF201"] == [True]
