@@ -29,6 +29,8 @@ _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compu
 """How functions are called that the first call may run to set something up."""
 _SAMPLES = re.compile(r"(^|_)(sample|sampling|generate)(_|$)")
 """How functions are called that run a whole model in each turn, for long where they show how far they have come."""
+_SEARCHES = re.compile(r"([Bb]eam|[Gg]reedy)_?[Ss]earch|(^|[._])beams?([._]|$)")
+"""How functions and classes are called that decode step by step with a model, which is what users compile."""
 _STORES = frozenset({"copy_", "fill_", "update", "setdefault", "append", "add", "__setitem__"})
 _NO_TENSORS = (Kind.SIZE, Kind.NUMBER, Kind.STATIC, Kind.NONE, Kind.CONTAINER)
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
@@ -51,7 +53,7 @@ def hardly_runs(node: ast.AST, scope: Scope) -> bool:
         return True
     if _SAMPLES.search(scope.function.node.name) and shows_progress(scope.function):
         return True
-    if stops_by_the_clock(scope.function):
+    if stops_by_the_clock(scope.function) or _SEARCHES.search(scope.function.qualname) is not None:
         return True
     if _MAKES.search(scope.function.node.name) and not _LOADS.isdisjoint(scope.called):
         return True

@@ -5,11 +5,13 @@ convolution in two dimensions fails in its first call, one in one dimension wher
 attention in training or with the sequence first, and `grid_sample` where height and width are symbols. `cdist`,
 `pinv`, `cov` and `corrcoef` break the graph, and the derivatives of `det`, `slogdet`, `cholesky`, `solve` and `qr` do
 not compile (those of `inv`, `eigvalsh` and `svdvals` do; `aot_eager`). In three dimensions convolutions work, and so
-do linear, recurrent, normalising and pooling layers. Over a slice up to a number, all convolutions and attention fail
-(and work with 2.11 on a GPU), `unfold`, products of it outside of layers, and the derivatives of `prod` and running
-sums; 85 more operations work, forward and backward (`benchmarks/symbol_sizes.py` has 56 of them, views too). On a
-CPU, a linear layer without bias whose weight requires no gradient fails for what has such a number as its second of
-three dimensions.
+do linear, recurrent, normalising and pooling layers. Attention that is written out fails too
+(`(q @ k.mT).softmax(-1) @ v`, of which inductor makes one kernel), and `scaled_dot_product_attention` in three
+dimensions, or where only keys and values have the size. Over a slice up to a number, all convolutions and attention
+fail (and work with 2.11 on a GPU), `unfold`, products of it outside of layers, and the derivatives of `prod` and
+running sums; 85 more operations work, forward and backward (`benchmarks/symbol_sizes.py` has 56 of them, views too).
+On a CPU, a linear layer without bias whose weight requires no gradient fails for what has such a number as its second
+of three dimensions.
 
 A tensor that is made with a number as a size, as `torch.zeros(n, 8)`, fails in convolutions, `einsum` and products of
 batches, and in the derivatives of `prod` and running sums. Where the number is an argument's own, `n.item()` and not
@@ -72,6 +74,8 @@ def failing_layer(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str 
         return f"{_place(asking)} breaks the graph over a size that is a symbol, or its backward pass fails to compile"
     sampled = layer is not None and ast.unparse(layer.func).endswith("grid_sample")
     kind = "a sampling of pictures" if sampled else "a convolution or multi-head attention"
+    if layer is not None and ast.unparse(layer.func).endswith(("softmax", "scaled_dot_product_attention")):
+        kind = "attention"
     return None if layer is None else f"{_place(layer)} is {kind}, which fails to compile where a size is a symbol"
 
 
@@ -208,9 +212,26 @@ def _is_own(target: ast.expr, scope: Scope) -> bool:
 
 def _fails(call: ast.Call, scope: Scope) -> bool:
     ref = scope.callee(call) or ""
+    if _attends(call, scope):
+        return True
     if ref.startswith("torch.") and ref.rpartition(".")[2] in _FUNCTIONS:
         return True
     return holds_layer(scope.value(call.func)) and not ref.startswith("torch.nn.functional.")
+
+
+def _attends(call: ast.Call, scope: Scope) -> bool:
+    """Whether a call is attention, also one that is written out: a softmax between two products of matrices.
+
+    Of such, inductor makes one kernel, which asks whether the size is 1.
+    """
+    short = _of_torch(call, scope)
+    if short == "scaled_dot_product_attention":
+        return scope.value(call.args[0]).rank != 4 if call.args else True
+    if short != "softmax" and not holds_layer(scope.value(call.func), ("Softmax",)):
+        return False
+    products = sum(isinstance(node.op, ast.MatMult) for node in scope.of(ast.BinOp) if isinstance(node, ast.BinOp))
+    products += sum(_of_torch(node, scope) in _PRODUCTS for node in scope.of(ast.Call) if isinstance(node, ast.Call))
+    return products > 1
 
 
 def _asks_for_elements(call: ast.Call, scope: Scope) -> bool:

@@ -157,7 +157,7 @@ class NumpyStatic(Rule):
             )
         else:
             message = f"`{snippet(node)}` binds the graph to one size: the code is compiled again for every other"
-        seldom = not breaks and _is_of_last_dimension(node, scope)
+        seldom = not breaks and (_is_of_last_dimension(node, scope) or _scales(node, scope))
         place = use.place if breaks and use.place is not None else node
         template = Template()
         template.refuse(use.obstacles)
@@ -201,6 +201,15 @@ def _is_of_last_dimension(node: ast.expr, scope: Scope) -> bool:
         elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "size":
             sizes.append(part.args[0] if part.args else None)
     return bool(sizes) and all(size is not None and ast.unparse(size) == "-1" for size in sizes)
+
+
+def _scales(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is the root of one size, and a tensor is divided by it: that of its features, as a rule."""
+    if not isinstance(node, ast.Call) or scope.callee(node) != "numpy.sqrt" or len(node.args) != 1:
+        return False
+    of, around = node.args[0], scope.parents.get(node)
+    by = isinstance(around, ast.BinOp) and around.right is node and isinstance(around.op, ast.Div)
+    return by and isinstance(around, ast.BinOp) and is_size(of, scope) and scope.value(around.left).is_tensor
 
 
 def _is_of_shape(node: ast.expr, scope: Scope) -> bool:

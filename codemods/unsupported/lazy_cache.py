@@ -173,9 +173,18 @@ def _trained(filled: Sequence[ast.stmt], scope: Scope) -> str | None:
     """A parameter of the module that the value is computed of, also by way of names that the function gives."""
     for node in _computed_of(filled, scope):
         name = _attribute(node, scope.function) if isinstance(node, ast.Attribute) else None
-        if name is not None and not _is_asked(node, scope, _PROPERTIES) and _is_parameter(name, scope):
+        asked = _is_asked(node, scope, _PROPERTIES)
+        if not asked and ((name is not None and _is_parameter(name, scope)) or _is_of_layer(node, scope)):
             return snippet(node)
     return None
+
+
+def _is_of_layer(node: ast.AST, scope: Scope) -> bool:
+    """Whether a node is a parameter of a layer that the module keeps: `self.conv.weight`."""
+    if not isinstance(node, ast.Attribute) or node.attr not in ("weight", "bias"):
+        return False
+    kept = isinstance(node.value, ast.Attribute) and _attribute(node.value, scope.function) is not None
+    return kept and (scope.value(node.value).ref or "").startswith("torch.nn.")
 
 
 def _is_parameter(name: str, scope: Scope) -> bool:

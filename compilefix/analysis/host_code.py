@@ -308,7 +308,8 @@ def says_tensors(function: Function) -> bool:
 
 def stands_with_the_data(module: Module) -> bool:
     """Whether a file stands in a folder of data sets, or of data: modules in it may be for these alone."""
-    return not {"data", *_BESIDE}.isdisjoint(module.file.packages)
+    folders = module.file.packages
+    return not {"data", *_BESIDE}.isdisjoint(folders) or any(folder.endswith("_datasets") for folder in folders)
 
 
 def is_for_another_framework(cls: Class, project: Project) -> bool:
@@ -318,7 +319,8 @@ def is_for_another_framework(cls: Class, project: Project) -> bool:
     module that makes the session of another framework runs that beside the models that it holds, which users compile.
     """
     module = cls.module
-    exports = not _EXPORTS.isdisjoint((*module.file.packages, module.file.module.rpartition(".")[2]))
+    name = module.file.module.rpartition(".")[2]
+    exports = not _EXPORTS.isdisjoint((*module.file.packages, name)) or name.endswith("_onnx")
     if exports or any(isinstance(base, str) and base.startswith(_SIMULATORS) for base in project.ancestors(cls)):
         return True
     init = cls.methods.get("__init__")

@@ -11,6 +11,8 @@ from compilefix.reporting.told_flags import flags_told_once
 _OF_STORES = "CF304"
 _OF_READS = frozenset({"CF201", "CF202"})
 _OF_DRAWS = "CF403"
+_PRINTS = frozenset({"CF301", "CF302"})
+_OF_TEXTS = "the number is only printed or logged"
 _UNPROVED = " is not proved to be a tensor; if it is one: "
 _OF_ELEMENTS = "CF503"
 _OF_NUMBERS = _OF_READS | {"CF401"}
@@ -23,11 +25,14 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """
     reads: dict[str, list[Span]] = defaultdict(list)
     draws: dict[str, list[Span]] = defaultdict(list)
+    texts: dict[str, list[Span]] = defaultdict(list)
     for finding in findings:
         if finding.code in _OF_READS:
             reads[finding.path].append(finding.span)
         elif finding.code == _OF_DRAWS:
             draws[finding.path].append(finding.span)
+        elif finding.code in _PRINTS:
+            texts[finding.path].append(finding.span)
     findings = flags_told_once(findings)
     told: set[tuple[str, str, int | str, str, str | None]] = set()
     fixed: set[tuple[str, Span, Fix]] = set()
@@ -46,6 +51,8 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         if finding.code in _OF_READS and _UNPROVED in (finding.declined or ""):
             # What NumPy has drawn: `rng.choice(n, 3).tolist()`.
             repeated = repeated or any(finding.span.holds(span) for span in draws[finding.path])
+        if finding.fix is None and (finding.declined or "").startswith(_OF_TEXTS):
+            repeated = repeated or any(span.holds(finding.span) for span in texts[finding.path])
         stored = finding.code == _OF_STORES and finding.fix is None
         if not repeated and not (stored and any(finding.span.holds(span) for span in reads[finding.path])):
             kept.append(finding)

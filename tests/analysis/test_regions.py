@@ -2278,9 +2278,12 @@ def test_what_is_exported_or_called_by_a_simulator_stands_apart(tmp_path: Path) 
     for place, text in {"pyproject.toml": "", "net.py": net, "deploy/pkg/__init__.py": ""}.items():
         (tmp_path / place).write_text(text, encoding="utf-8")
     (tmp_path / "deploy" / "pkg" / "out.py").write_text(deployed, encoding="utf-8")
-    told = [f for f in found([tmp_path / "net.py", tmp_path / "deploy/pkg/out.py"]) if f.code in ("CF101", "CF102")]
+    (tmp_path / "parts_onnx.py").write_text(deployed, encoding="utf-8")
+    files = [tmp_path / name for name in ("net.py", "deploy/pkg/out.py", "parts_onnx.py")]
+    told = [f for f in found(files) if f.code in ("CF101", "CF102")]
     apart = {(Path(f.path).name, f.span.line) for f in told if f.apart}
-    assert apart == {("net.py", n) for n in marked(net, "APART")} | {("out.py", n) for n in marked(deployed, "APART")}
+    lines = {name: marked(deployed, "APART") for name in ("out.py", "parts_onnx.py")} | {"net.py": marked(net, "APART")}
+    assert apart == {(name, line) for name, found_in in lines.items() for line in found_in}
     assert len(told) == len(apart) + 2
 
 

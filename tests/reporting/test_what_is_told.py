@@ -382,8 +382,16 @@ def test_a_condition_by_itself_mixes_with_nothing() -> None:
     ("size", "expected"), [("x.shape[-1]", True), ("x.size(-1)", True), ("x.size(1)", False), ("x.shape[1]", False)]
 )
 def test_a_size_of_the_last_dimension_seldom_changes(size: str, expected: bool) -> None:
-    text = module(f"x = x / np.sqrt({size})").replace("import torch\n", "import numpy as np\nimport torch\n")
+    text = module(f"x = x * np.sqrt({size})").replace("import torch\n", "import numpy as np\nimport torch\n")
     assert quiet(text, "np.sqrt") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("scaled", "expected"), [("x / np.sqrt(x.shape[1])", True), ("x[: int(np.sqrt(x.shape[1]))]", False)]
+)
+def test_the_number_of_features_by_which_a_tensor_is_scaled_seldom_changes(scaled: str, expected: bool) -> None:
+    text = module(f"x = {scaled}").replace("import torch\n", "import numpy as np\nimport torch\n", 1)
+    assert {f.minor for f in told(text) if f.code == "CF401"} == {expected}
 
 
 @pytest.mark.parametrize(
@@ -559,6 +567,23 @@ def test_what_is_made_of_a_parameter_is_not_said_to_belong_into_init() -> None:
         found = told(module(body, made=f"self.kept = None\nself.scale = {made}"))
         reasons = [f.declined or "" for f in found if f.code == "CF707"]
         assert [reason.startswith("it is made of `self.scale`, which training") for reason in reasons] == [trained]
+
+
+def test_what_is_made_of_a_layer_is_not_said_to_belong_into_init() -> None:
+    body = "w = self.conv.weight.squeeze()\nif self.kept is None:\n    w = w * 2\n    self.kept = w\nx = x * self.kept"
+    found = told(module(body, made="self.kept = None\nself.conv = nn.Conv1d(3, 3, 1)"))
+    reasons = [f.declined or "" for f in found if f.code == "CF707"]
+    assert [reason.startswith("it is made of `self.conv.weight`") for reason in reasons] == [True]
+
+
+def test_a_number_that_is_printed_is_told_with_the_text() -> None:
+    assert [f.code for f in told(module("print('mean', x.mean().item())")) if f.effect == "break"] == ["CF301"]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("beam_search", True), ("best_beams", True), ("beamline", False)])
+def test_what_searches_for_a_text_is_told_behind_the_rest(name: str, expected: bool) -> None:
+    more = f"\ndef {name}(self, x: torch.Tensor):\n    return x[x > 0]\n"
+    assert quiet(module(f"x = self.{name}(x)", more=more), "x[x > 0]") == [expected]
 
 
 def test_what_is_looked_for_among_texts_is_no_tensor() -> None:
