@@ -229,8 +229,8 @@ def _attends(call: ast.Call, scope: Scope) -> bool:
         return scope.value(call.args[0]).rank != 4 if call.args else True
     if short != "softmax" and not holds_layer(scope.value(call.func), ("Softmax",)):
         return False
-    products = sum(isinstance(node.op, ast.MatMult) for node in scope.of(ast.BinOp) if isinstance(node, ast.BinOp))
-    products += sum(_of_torch(node, scope) in _PRODUCTS for node in scope.of(ast.Call) if isinstance(node, ast.Call))
+    products = sum(isinstance(node.op, ast.MatMult) for node in scope.of(ast.BinOp))
+    products += sum(_of_torch(node, scope) in _PRODUCTS for node in scope.of(ast.Call))
     return products > 1
 
 
