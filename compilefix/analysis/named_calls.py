@@ -25,6 +25,11 @@ from compilefix.source.definitions import Class
 
 _RECURRENT = re.compile(r"rnn|lstm|gru", re.IGNORECASE)
 _OF_ARRAYS = ("scipy.", "sklearn.", "skimage.", "cv2.", "networkx.", "pandas.")
+# What of these libraries gives an `int` of Python, and neither an array nor a number of NumPy.
+_PYTHON_NUMBERS = frozenset(
+    {"scipy.fft.next_fast_len", "scipy.fft.prev_fast_len", "scipy.fftpack.next_fast_len"}
+    | {f"networkx.{name}" for name in ("number_of_nodes", "number_of_edges", "number_connected_components")}
+)
 PERHAPS_ARRAY = replace(values.NDARRAY, certain=False)
 _OBJECTS = {name: name for name in ("open", "random.Random", "torch.Generator", "torch.finfo", "torch.iinfo")}
 _OBJECTS |= {"logging.getLogger": "logging.Logger"}
@@ -84,6 +89,8 @@ class NamedCalls(Binding):
         if name in _FIXED:
             return values.STATIC
         result = self._into_unknown(node, operands, env)
+        if name in _PYTHON_NUMBERS:
+            return replace(values.STATIC, dtype="int")
         return replace(PERHAPS_ARRAY, storage=result.storage) if gives_arrays(name) else result
 
     def _call_python(

@@ -97,6 +97,16 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return x.mean() * law.count
         """,
     },
+    "a number of Python that a library of the host gives": {
+        "pkg/spectra.py": """
+            import torch
+            from scipy.fft import next_fast_len
+            def smoothed(x: Tensor) -> Tensor:
+                size = next_fast_len(2 * x.size(-1))  # BREAK
+                x = torch.fft.irfft(torch.fft.rfft(x, size), size)
+                return x.index_select(-1, torch.as_tensor(range(size - 3, size)))
+        """,
+    },
     "docstrings that describe the tensor, and the form of Sphinx that has the type behind": {
         "pkg/boxes.py": '''
             def valid(boxes, classes, names):
