@@ -407,6 +407,7 @@ _TITLES = {
     "after-twenty-fourth": "Models of packages that were run after the work on the twenty-fourth group",
     "twenty-fifth": "Models of ten packages that were chosen after all of the twenty-fourth group",
     "after-twenty-fifth": "Models of packages that were run after the work on the twenty-fifth group",
+    "twenty-sixth": "Models of packages that were chosen after all of the twenty-fifth group",
 }
 
 

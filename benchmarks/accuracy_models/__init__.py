@@ -54,6 +54,7 @@ _LATER_MODULES = {
     "after-twenty-fourth": ("twentyfourth_after",),
     "twenty-fifth": ("twentyfifth_models", "twentyfifth_networks"),
     "after-twenty-fifth": ("twentyfifth_after",),
+    "twenty-sixth": ("twentysixth_models", "twentysixth_networks"),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
