@@ -12,7 +12,7 @@ from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.host_reads.captured import sizes_not_captured
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 
 
