@@ -105,8 +105,9 @@ ASSUMPTIONS: Mapping[str, str] = {
         "dtype than NumPy gives it."
     ),
     "rng-stream": (
-        "Random numbers may come from another stream with the same distribution; what Python or NumPy refuses, such as "
-        "a deviation below zero or an empty range, raises no error, or another."
+        "Random numbers may come from another stream with the same distribution, which no seed or state of a "
+        "generator of Python or NumPy decides, nor a generator that is handed over; what Python or NumPy refuses, "
+        "such as a deviation below zero or an empty range, raises no error, or another."
     ),
     "distinct-choices": "A token is not sent to the same expert twice, as with the indices that `topk` gives.",
     "all-rows": (

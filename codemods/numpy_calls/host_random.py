@@ -31,8 +31,9 @@ Python no longer decide it. A number that decides a branch becomes a tensor wher
 An integer that is an index, or where a slice of fixed length begins (`x[..., i : i + n]`, random crops), becomes
 `torch.randint(low, high, ())`, with the assumptions of CF201. What a generator
 of NumPy draws that the object or the caller made is drawn in the same ways, and floats that it draws as an array by
-`np.random` (`self.rng.uniform(size=n)`), which Dynamo traces: from torch's stream where it is compiled. One that the
-function makes would break the graph all the same. Where a number goes elsewhere there is no fix: only the
+`np.random` (`self.rng.uniform(size=n)`), which Dynamo traces: from torch's stream where it is compiled. There is no fix
+where the object makes it with a seed, or the code sets a seed or a state itself: its numbers are no others then. One
+that the function makes would break the graph all the same. Where a number goes elsewhere there is no fix: only the
 caller can draw it before the compiled code.
 
 Graph breaks: GB0007, GB0033, GB0055, GB0124, GB0156, GB0170, GB0294, GB4841, GB7650. torch: all supported versions.
@@ -56,6 +57,7 @@ from compilefix.codemods.numpy_calls.numpy_draws import (
     of_numpy_itself,
     without_generator,
 )
+from compilefix.codemods.numpy_calls.promised_draws import promised
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.template import Template
 from compilefix.codemods.torch_name import imports, torch_name
@@ -178,6 +180,8 @@ class HostRandom(Rule):
         does = "sets the seed" if scope.callee(node) == "random.seed" else does
         message = f"`{snippet(node)}` {does} on the host: the graph breaks"
         name = scope.callee(node) or ""
+        if (reason := promised(node, name, scope)) is not None:
+            return self.declined(scope, place, message, f"{reason}: {_ADVICE}", gb=(gb,))
         plain = without_generator(node, name, scope)
         if plain is not None:
             return self.fixed(scope, place, message, plain, gb=(gb,))

@@ -56,6 +56,8 @@ def without_generator(node: ast.Call, name: str, scope: Scope) -> Fix | None:
         return None
     if not {*named} <= {*_BOUNDS, "size"} or draws_one(method, len(node.args), named):
         return None
+    if method not in ("rand", "randn") and len(node.args) > NUMPY_DRAWS[method] + 1:
+        return None  # behind the size a generator takes a dtype, which the function does not
     bounds = [*node.args[: NUMPY_DRAWS[method]], *(k.value for k in node.keywords if k.arg in _BOUNDS)]
     if not all(scope.value(bound).is_(Kind.STATIC, Kind.SIZE) for bound in bounds):
         return None
