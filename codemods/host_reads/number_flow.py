@@ -119,7 +119,7 @@ class Renderer:
                 return f"[{', '.join(map(self, node.elts))}]"
             if isinstance(node, ast.Tuple):
                 return f"({', '.join(map(self, node.elts))}{',' if len(node.elts) == 1 else ''})"
-        return self.template.use(node, operand=True)
+        return self.template.use(node, operand=not isinstance(node, ast.List))
 
 
 def met(other: ast.expr, scope: Scope, flow: Flow) -> None:

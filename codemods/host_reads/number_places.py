@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from compilefix.analysis import values
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.host_reads.copies import becomes_copy
@@ -28,6 +29,7 @@ from compilefix.source.snippets import snippet
 from compilefix.source.syntax import is_path
 from compilefix.source.tree import elements_of
 
+_MADE_WITH = frozenset({"dtype", "device", "requires_grad"})
 _CLAMPS = frozenset({"clamp", "clip", "clamp_", "clamp_min", "clamp_max"})
 
 
@@ -311,10 +313,17 @@ def _made_by_function(made: ast.Call, like: ast.expr, scope: Scope, flow: Flow) 
     if not is_path(like):
         flow.refuse(f"PyTorch 2.11 does not compile `{snippet(made)}` of a tensor; write `torch.tensor`")
         return
-    told = {keyword.arg for keyword in made.keywords}
+    given = [keyword for keyword in made.keywords if scope.value(keyword.value).kinds != values.NONE.kinds]
+    told, shown = {keyword.arg for keyword in given}, snippet(made)
+    for keyword in given:
+        # None means that of `x` in the method, and the default in the function.
+        if keyword.arg not in _MADE_WITH:
+            flow.refuse(f"`{shown}` has an option that is not carried over to `torch.tensor`")
+        elif keyword.arg != "requires_grad" and scope.value(keyword.value).may_be(Kind.NONE):
+            flow.refuse(f"`{snippet(keyword.value)}` may be None in `{shown}`, which `torch.tensor` takes otherwise")
 
     def build(render: Renderer) -> str:
-        options = [f"{k.arg}={render(k.value)}" for k in made.keywords]
+        options = [f"{k.arg}={render(k.value)}" for k in given]
         options += [f"{name}={render(like)}.{name}" for name in ("dtype", "device") if name not in told]
         return f"{torch_name(scope)}.tensor({', '.join([render(made.args[0]), *options])})"
 
