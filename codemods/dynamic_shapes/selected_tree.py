@@ -14,7 +14,7 @@ from itertools import permutations, product
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Const, Kind
 from compilefix.codemods.conditions import is_tensor_test
-from compilefix.codemods.default_numbers import is_number_by_default
+from compilefix.codemods.default_numbers import is_number_by_default, keeps_number, makes_number
 from compilefix.codemods.dynamic_shapes.atoms import place, size_of
 from compilefix.codemods.dynamic_shapes.definitions import Origin, Way, definition_of
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, by_element
@@ -24,7 +24,6 @@ from compilefix.codemods.dynamic_shapes.row_layers import looks_up
 from compilefix.codemods.dynamic_shapes.row_operations import dimension, row_operation
 from compilefix.codemods.dynamic_shapes.selected_parts import SelectedParts
 from compilefix.codemods.dynamic_shapes.spreads import Spread, spread_of
-from compilefix.codemods.numpy_calls.numpy_functions import FUNCTIONS
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
@@ -637,9 +636,8 @@ def _is_given(node: ast.expr, scope: Scope, at: ast.stmt) -> bool:
     if isinstance(node, ast.Constant) or is_number_by_default(node, scope):
         return True
     if isinstance(node, ast.Call):
-        library, _, name = (scope.callee(node) or "").rpartition(".")
-        known = library == "math" or (library == "numpy" and name in FUNCTIONS and not FUNCTIONS[name].sequence)
-        return known and not node.keywords and all(_is_given(argument, scope, at) for argument in node.args)
+        known = makes_number(scope.callee(node)) and not node.keywords
+        return known and all(_is_given(argument, scope, at) for argument in node.args)
     if isinstance(node, ast.Name):
         made = scope.value(node)
         definition = definition_of(node, at, scope) if made.is_unknown or made.is_(Kind.NDARRAY) else None
@@ -647,6 +645,9 @@ def _is_given(node: ast.expr, scope: Scope, at: ast.stmt) -> bool:
     entry = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and scope.value(node).is_unknown
     if not entry and not isinstance(node, ast.Attribute):
         return False
+    if isinstance(node, ast.Attribute) and scope.value(node).may_be(Kind.NDARRAY) and not scope.value(node).is_unknown:
+        own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        return own and keeps_number(node.attr, scope)
     owner = node
     while isinstance(owner, ast.Attribute) or (
         isinstance(owner, ast.Subscript) and isinstance(owner.slice, ast.Constant | ast.Name)
