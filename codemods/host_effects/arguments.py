@@ -95,7 +95,7 @@ def keyword_argument(node: ast.keyword, kind: HostKind | None, plan: Plan) -> st
         and not (isinstance(node.value, ast.Constant) and not node.value.value)
     ):
         raise Refused(f"`{node.arg}` shows where the program is, which is elsewhere at the boundary")
-    if node.arg == "stacklevel" and kind in ("log", "warn") and not _is_one(node.value):
+    if node.arg == "stacklevel" and kind in ("log", "warn") and not is_one(node.value):
         _check_stacklevel(node.value, plan)
         return None
     if node.arg == "source" and kind == "warn":
@@ -105,13 +105,20 @@ def keyword_argument(node: ast.keyword, kind: HostKind | None, plan: Plan) -> st
     return f"{node.arg}={late(node.value, plan, raw=node.arg not in ('file', 'flush', 'sep', 'end'))}"
 
 
-def _is_one(node: ast.expr) -> bool:
+def levels(call: ast.Call, name: str | None) -> list[ast.expr]:
+    """What a call gives as the `stacklevel` of a line."""
+    given = call.args[_POSITIONAL_STACKLEVEL : _POSITIONAL_STACKLEVEL + 1] if name == "warnings.warn" else []
+    return [*given, *(keyword.value for keyword in call.keywords if keyword.arg == "stacklevel")]
+
+
+def is_one(node: ast.expr) -> bool:
+    """Whether a `stacklevel` is that of the line itself."""
     return isinstance(node, ast.Constant) and node.value == 1
 
 
 def _check_stacklevel(node: ast.expr, plan: Plan) -> None:
     """A `stacklevel` is left out: the frames that it counts are gone at the boundary."""
-    if _is_one(node):
+    if is_one(node):
         return
     if not isinstance(node, ast.Constant | ast.Name | ast.Attribute):
         raise Refused("`stacklevel` names a caller, which is gone at the boundary")

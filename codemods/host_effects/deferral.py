@@ -16,7 +16,14 @@ from compilefix.analysis.regions import CompiledFunction
 from compilefix.codemods.bound_names import unbound_in
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.finding import Edit, Fix
-from compilefix.codemods.host_effects.arguments import argument, arguments, keyword_argument, receiver_text
+from compilefix.codemods.host_effects.arguments import (
+    argument,
+    arguments,
+    is_one,
+    keyword_argument,
+    levels,
+    receiver_text,
+)
 from compilefix.codemods.host_effects.calls import calls_with, kind_of, taken_by_name
 from compilefix.codemods.host_effects.exception_texts import asserted_text, make
 from compilefix.codemods.host_effects.late import inline_or_captured, needs_text
@@ -39,6 +46,9 @@ _TELLS = frozenset(
     | {"addHandler", "removeHandler", "addFilter", "removeFilter", "setFormatter", "set_printoptions", "set_verbosity"}
 )
 _SETTINGS = frozenset({"propagate", "disabled", "level", "handlers", "filters", "formatter", "stdout", "stderr"})
+_SHOW_FRAMES = frozenset(
+    {"sys._getframe", "inspect.stack", "inspect.currentframe", "traceback.extract_stack", "traceback.format_stack"}
+)
 _REDIRECTS = ("redirect_stdout", "redirect_stderr", "catch_warnings", "printoptions")
 
 
@@ -380,17 +390,19 @@ def _line(call: ast.Call, plan: Plan) -> str:
     if (taken := taken_by_name(call, plan.scope)) is not None:
         plan.reasons.append(taken)
     if (counting := _counts_frames(call, plan.scope)) is not None:
-        plan.assume("caller-place", f"`stacklevel` in `{counting}` names a caller, which is gone at the boundary")
+        named = f"`{counting}` names a caller, by `stacklevel` or a frame"
+        plan.assume("caller-place", f"{named}, which is gone at the boundary")
     return f"{receiver_text(call.func, plan)}({', '.join(arguments(call, kind_of(call, plan.scope), plan))})"
 
 
 def _counts_frames(call: ast.Call, scope: Scope) -> str | None:
-    """The function of the project behind a call that names a caller as the place of a line, by `stacklevel`."""
+    """The function of the project behind a call that looks at its callers, by `stacklevel` or by their frames."""
     callee = scope.facts.calls.get(call)
     for function in () if callee is None else dict.fromkeys((callee, *scope.legality.reached(callee))):
-        named = (k.value for node in function.of(ast.Call) for k in node.keywords if k.arg == "stacklevel")
-        if any(not (isinstance(level, ast.Constant) and level.value == 1) for level in named):
-            return function.qualname
+        called = scope.legality.inference.facts(function).refs
+        for node in function.of(ast.Call):
+            if called.get(node) in _SHOW_FRAMES or any(not is_one(level) for level in levels(node, called.get(node))):
+                return function.qualname
     return None
 
 
