@@ -13,4 +13,4 @@ GRADIENTS = "trace_autograd_ops"
 def switched_on(flag: str, scope: Scope) -> bool:
     """Whether a flag is switched on in this file or, where a compile call leads here, anywhere in the project."""
     switching = scope.legality.inference.project.modules.texts.matching(flag, rf"\b{flag}\s*=\s*True\b")
-    return scope.function.module.name in switching or ("compile" in scope.compiled.root and bool(switching))
+    return scope.function.module.name in switching or (scope.compiled.from_compile_call and bool(switching))

@@ -64,7 +64,7 @@ class FlagRule(Rule):
         """
         if switched_on(self.flag, scope):
             return
-        if not _from_compile_call(scope):
+        if not scope.compiled.from_compile_call:
             if not _in_package(scope.function.module):
                 yield from self._in_file(scope)
             return
@@ -107,11 +107,6 @@ class FlagRule(Rule):
     def _switch(self, edit: Edit, need: Need, module: Module) -> Fix:
         needed = () if module.top_level_imports.get("torch") else ("torch",)
         return Fix((edit, *need.edits.get(module, ())), needed, self.assumptions, (self.reason,), last=True)
-
-
-def _from_compile_call(scope: Scope) -> bool:
-    """Whether a function is reached from a `torch.compile` in the project."""
-    return "compile" in scope.compiled.root
 
 
 def _in_package(module: Module) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from compilefix.analysis.host_work import shows_progress, stops_by_the_clock
+from compilefix.analysis.regions import is_given_to_compile
 from compilefix.analysis.values import Kind
 from compilefix.source.definitions import Function
 from compilefix.source.syntax import asks_for_none, conjuncts, is_literal, last_name, unpacks
@@ -29,8 +30,11 @@ _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compu
 """How functions are called that the first call may run to set something up."""
 _SAMPLES = re.compile(r"(^|_)(sample|sampling|generate)(_|$)")
 """How functions are called that run a whole model in each turn, for long where they show how far they have come."""
-_SEARCHES = re.compile(r"([Bb]eam|[Gg]reedy)_?[Ss]earch|(^|[._])beams?([._]|$)")
+_SEARCHES = re.compile(r"([Bb]eam|[Gg]reedy)_?[Ss]earch")
+_BEAMS = re.compile(r"(^|[._])beams?([._]|$)")
 """How functions and classes are called that decode step by step with a model, which is what users compile."""
+_OF_TEXTS = ("eos", "vocab", "token", "hypothes", "logits")
+"""Words of which one stands in a file that looks for a text with beams."""
 _STORES = frozenset({"copy_", "fill_", "update", "setdefault", "append", "add", "__setitem__"})
 _NO_TENSORS = (Kind.SIZE, Kind.NUMBER, Kind.STATIC, Kind.NONE, Kind.CONTAINER)
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
@@ -49,15 +53,29 @@ _BETWEEN_DEVICES = ("torch.cuda.comm.", "torch.nn.parallel.comm.", "torch.cuda.n
 
 def hardly_runs(node: ast.AST, scope: Scope) -> bool:
     """Whether what stands at a node runs once, before an error, for what is deprecated, or nowhere in compiled code."""
-    if not _SENDS.isdisjoint(scope.called) or any(name.startswith(_BETWEEN_DEVICES) for name in scope.called):
-        return True
-    if _SAMPLES.search(scope.function.node.name) and shows_progress(scope.function):
-        return True
-    if stops_by_the_clock(scope.function) or _SEARCHES.search(scope.function.qualname) is not None:
+    # What somebody is seen to compile is no work round a model, whatever its name says.
+    if not is_given_to_compile(scope.compiled.root) and _works_round_a_model(scope):
         return True
     if _MAKES.search(scope.function.node.name) and not _LOADS.isdisjoint(scope.called):
         return True
     return _stands_aside(node, scope) or _holds_what_stands_aside(node, scope) or scope.is_set_up
+
+
+def _works_round_a_model(scope: Scope) -> bool:
+    """Whether a function sends to other processes, or runs a model step by step, for so long as it takes or may."""
+    if not _SENDS.isdisjoint(scope.called) or any(name.startswith(_BETWEEN_DEVICES) for name in scope.called):
+        return True
+    function = scope.function
+    if _SAMPLES.search(function.node.name) and shows_progress(function):
+        return True
+    return stops_by_the_clock(function) or _searches(function)
+
+
+def _searches(function: Function) -> bool:
+    """Whether a function looks for a text with a model. A beam by itself may be one of light, of sound or of steel."""
+    if _SEARCHES.search(function.qualname) is not None:
+        return True
+    return _BEAMS.search(function.qualname) is not None and any(map(function.module.mentions, _OF_TEXTS))
 
 
 def _stands_aside(node: ast.AST, scope: Scope) -> bool:
@@ -147,7 +165,7 @@ def _debugs(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     return any(
         asked is taken
         and _DEBUGS.search(_mode(part) or last_name(part)) is not None
-        and not any(isinstance(value, ast.Constant) and value.value for value in _first_values(part, scope.function))
+        and not any(_is_on(part, value) for value in _first_values(part, scope.function))
         for part, asked in map(_flag_and_answer, tests)
     )
 
@@ -160,8 +178,16 @@ def _mode(test: ast.expr) -> str | None:
     return None
 
 
+def _is_on(test: ast.expr, value: ast.expr) -> bool:
+    """Whether a flag that has a value lets a test be true; of a mode, that it asks for it."""
+    mode = _mode(test)
+    return isinstance(value, ast.Constant) and (value.value == mode if mode is not None else bool(value.value))
+
+
 def _first_values(flag: ast.expr, function: Function) -> Iterator[ast.expr]:
     """What a flag is where nobody gives it another value: the default of a parameter, or what `__init__` stores."""
+    if isinstance(flag, ast.Compare) and _mode(flag) is not None:
+        flag = flag.left
     if isinstance(flag, ast.Name):
         default = _defaults(function).get(flag.id)
         given = [default] if flag.id in function.bound else function.module.all_given(flag.id)

@@ -44,7 +44,7 @@ class HiddenBreaks(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """The compile call of this function, where it says fullgraph=False and there are breaks."""
-        if scope.compiled.callers or "compile" not in scope.compiled.root:
+        if scope.compiled.callers or not scope.compiled.from_compile_call:
             return
         for module, call in _calls(scope):
             option = next((k for k in call.keywords if k.arg == "fullgraph"), None)

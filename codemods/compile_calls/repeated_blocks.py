@@ -88,7 +88,7 @@ class RepeatedBlocks(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """The compile calls of this function, where it runs a loop over equal blocks."""
         function = scope.function
-        if scope.compiled.callers or "compile" not in scope.compiled.root or function.cls is None:
+        if scope.compiled.callers or not scope.compiled.from_compile_call or function.cls is None:
             return
         for module, site in scope.legality.compiled_by(function):
             if not isinstance(site.node, ast.Call):

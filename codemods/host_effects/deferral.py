@@ -54,8 +54,7 @@ _REDIRECTS = ("redirect_stdout", "redirect_stderr", "catch_warnings", "printopti
 
 def where_to_wrap(scope: Scope) -> str:
     """What the user has to add for the boundary to be there, as the end of a message; empty where the fix adds it."""
-    root = scope.compiled.root
-    if root.startswith(("torch.compile(", "@torch.compile")) or root.endswith(".compile()"):
+    if scope.compiled.from_compile_call:
         return ""
     return "; with the fix, wrap the compiled callable: `boundary(torch.compile(...))`"
 

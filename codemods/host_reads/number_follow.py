@@ -429,7 +429,7 @@ def _handed_back(node: ast.expr, scope: Scope, flow: Flow) -> bool:
     A truth is only asked for, and an integer may be a size or an index for whoever else calls the function.
     """
     kind = scope.value(node).dtype
-    if flow.boolean or kind == "bool" or (kind == "int" and "compile" not in scope.compiled.root):
+    if flow.boolean or kind == "bool" or (kind == "int" and not scope.compiled.from_compile_call):
         return False
     function, inference = scope.function, scope.legality.inference
     users = list(callers(scope))

@@ -348,7 +348,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
         return f"the number is returned, and `@{decorator}` needs it as a Python number", None
     if isinstance(parent, ast.Return | ast.Yield):
         alone = child is node or (isinstance(child, ast.Tuple) and scope.parents.get(node) is child)
-        if alone and scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
+        if alone and scope.value(node).dtype == "int" and not scope.compiled.from_compile_call:
             return "the number is returned: an integer is a size or an index for whoever calls this", None
         place = place_in_result(node, scope)
         users = (u for u in chain(callers(scope), callers_elsewhere(scope)) if not leaves_unread(u, place, scope))
@@ -382,7 +382,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
             return f"the number is stored in `{snippet(updated)}`, which this function goes on to read", None
     elif not _is_collected(child, scope.parents, scope.function):
         return None
-    elif scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
+    elif scope.value(node).dtype == "int" and not scope.compiled.from_compile_call:
         return "the number is collected: integers are sizes or indices for whoever calls this", None
     elif (user := _reader_of_list(child, scope)) is not None:
         return f"the number is collected and returned, and `{user.qualname}` needs it as a Python number", None

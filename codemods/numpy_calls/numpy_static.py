@@ -204,12 +204,27 @@ def _is_of_last_dimension(node: ast.expr, scope: Scope) -> bool:
 
 
 def _scales(node: ast.expr, scope: Scope) -> bool:
-    """Whether an expression is the root of one size, and a tensor is divided by it: that of its features, as a rule."""
+    """Whether an expression is the root of one size, and a tensor is divided by it: that of its features, as a rule.
+
+    The first size is the number of rows, which is another one in each batch.
+    """
     if not isinstance(node, ast.Call) or scope.callee(node) != "numpy.sqrt" or len(node.args) != 1:
         return False
     of, around = node.args[0], scope.parents.get(node)
     by = isinstance(around, ast.BinOp) and around.right is node and isinstance(around.op, ast.Div)
-    return by and isinstance(around, ast.BinOp) and is_size(of, scope) and scope.value(around.left).is_tensor
+    if not isinstance(around, ast.BinOp) or not by or not is_size(of, scope) or not scope.value(around.left).is_tensor:
+        return False
+    return not _counts_rows(definition_of(of, scope), scope)
+
+
+def _counts_rows(size: ast.expr, scope: Scope) -> bool:
+    """Whether a size is the first of a tensor, or how many elements there are: `len(x)`, `b` of `b, n = x.shape`."""
+    if isinstance(size, ast.Call):
+        return scope.callee(size) != "Tensor.size" or [ast.unparse(argument) for argument in size.args] == ["0"]
+    if isinstance(size, ast.Name):
+        parents = map(scope.parents.get, scope.names(size.id, stores=True))
+        return any(isinstance(p, ast.Tuple) and ast.unparse(p.elts[0]) == size.id for p in parents)
+    return isinstance(size, ast.Subscript) and ast.unparse(size.slice) == "0"
 
 
 def _is_of_shape(node: ast.expr, scope: Scope) -> bool:

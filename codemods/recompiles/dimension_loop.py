@@ -60,7 +60,7 @@ from compilefix.codemods.recompiles.sizes import definition_of, is_likely_compil
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import walk
+from compilefix.source.tree import names_in, walk
 
 _FIXED = re.compile(
     r"class(es)?$|channels?$|fields?$|heads?$|features?$|labels?$|experts?$|joints?$|key_?points?$|landmarks?$"
@@ -172,8 +172,21 @@ def _steps_through_own(loop: ast.For | ast.comprehension, scope: Scope) -> bool:
 
 
 def _steps_through_list(loop: ast.For | ast.comprehension, scope: Scope) -> bool:
-    """Whether the counter of a loop picks one of a list that is passed: `parts[i] * weight[i]`, one for each layer."""
-    return any(scope.value(picked).is_(Kind.CONTAINER) for picked in _picked_from(loop, scope))
+    """Whether the counter of a loop picks one of a list that is passed: `parts[i] * weight[i]`, one for each layer.
+
+    What the function makes itself may have an item for each step: `states.append(state)`, `x.unbind(1)`.
+    """
+    return any(
+        scope.value(picked).is_(Kind.CONTAINER) and _is_passed(picked, scope) for picked in _picked_from(loop, scope)
+    )
+
+
+def _is_passed(node: ast.expr, scope: Scope) -> bool:
+    """Whether a list is an argument or an attribute, or has the items that are written there."""
+    if isinstance(node, ast.Name) and node.id in {p.arg for p in scope.function.parameters}:
+        return not scope.names(node.id, stores=True)
+    made = definition_of(node, scope)
+    return isinstance(made, ast.Attribute) or (isinstance(made, ast.List | ast.Tuple) and bool(made.elts))
 
 
 def _picked_from(loop: ast.For | ast.comprehension, scope: Scope) -> Iterator[ast.expr]:
@@ -185,8 +198,19 @@ def _picked_from(loop: ast.For | ast.comprehension, scope: Scope) -> Iterator[as
         return
     around = scope.parents[loop] if isinstance(loop, ast.comprehension) else loop
     for part in walk(around):
-        if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Name) and part.slice.id == counter.id:
+        picks = isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Name) and part.slice.id == counter.id
+        if picks and isinstance(part, ast.Subscript) and not _is_asked(counter.id, part, around, scope):
             yield part.value
+
+
+def _is_asked(counter: str, part: ast.AST, loop: ast.AST, scope: Scope) -> bool:
+    """Whether a part of a loop runs for some values of its counter only: `if i < len(self.layers):`."""
+    for above in scope.ancestors(part):
+        if above is loop:
+            return False
+        if isinstance(above, ast.If | ast.IfExp) and counter in names_in(above.test):
+            return True
+    return False
 
 
 def _is_own(node: ast.expr, scope: Scope) -> bool:

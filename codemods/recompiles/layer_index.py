@@ -74,7 +74,7 @@ class LayerIndex(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Integers of the instance that differ among the layers."""
         cls = scope.function.cls
-        if cls is None or not scope.function.parameters or "compile" not in scope.compiled.root:
+        if cls is None or not scope.function.parameters or not scope.compiled.from_compile_call:
             return
         own = scope.function.parameters[0].arg
         seen: set[str] = set()

@@ -45,5 +45,4 @@ def is_likely_compiled(scope: Scope) -> bool:
 
     Other functions of a library may be compiled, and as a rule are not.
     """
-    way = scope.compiled.root
-    return way.endswith((".forward", "(configured root)")) or "compile" in way
+    return scope.compiled.root.endswith((".forward", "(configured root)")) or scope.compiled.from_compile_call

@@ -115,6 +115,11 @@ def compile_sites(module: Module, inference: Inference) -> Iterator[CompileSite]
             yield CompileSite(targets, f"torch.compile({ast.unparse(given)})", call)
 
 
+def is_compile_call(label: str) -> bool:
+    """Whether a label is that of a compile call, and not the name of a function, be it `compiled_step`."""
+    return label.startswith(("@torch.compile ", "torch.compile(")) or label.endswith(".compile()")
+
+
 def _is_compile(node: ast.Call, module: Module) -> bool:
     return module.qualified(node.func) in _COMPILE or (
         isinstance(node.func, ast.Attribute) and node.func.attr == "compile"

@@ -59,10 +59,14 @@ def shows_progress(function: Function) -> bool:
 
 
 def stops_by_the_clock(function: Function) -> bool:
-    """Whether the time that has gone by decides what the function does: it works on results, for so long as it may."""
+    """Whether the function goes on, or leaves, by the time that has gone by: it works on results for so long as it may.
+
+    What only shows something once in a minute goes on all the same.
+    """
     if function.called_names.isdisjoint(_CLOCKS):
         return False
-    tests = [node.test for node in function.nodes if isinstance(node, ast.If | ast.While)]
+    tests = [node.test for node in function.of(ast.While)]
+    tests += [node.test for node in function.of(ast.If) if isinstance(node.body[-1], ast.Break | ast.Return)]
     calls = [part for test in tests for part in ast.walk(test) if isinstance(part, ast.Call)]
     return any(function.module.qualified(call.func) in _CLOCKS for call in calls)
 

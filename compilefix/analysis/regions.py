@@ -18,7 +18,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from compilefix.analysis.array_functions import array_functions, may_hold_array_functions
-from compilefix.analysis.compile_sites import compile_sites, entries, functions_of, modules_with_compile
+from compilefix.analysis.compile_sites import (
+    compile_sites,
+    entries,
+    functions_of,
+    is_compile_call,
+    modules_with_compile,
+)
 from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.host_acts import drives, prepares
 from compilefix.analysis.host_code import feeds_or_tests, handles_files, shows_or_keeps
@@ -75,6 +81,11 @@ class CompiledFunction:
     def way(self) -> tuple[Function, ...]:
         """All functions from the root to this one."""
         return (*self.led_by, *self.callers)
+
+    @property
+    def from_compile_call(self) -> bool:
+        """Whether a `torch.compile` in the project leads to the function."""
+        return is_compile_call(self.root)
 
 
 FunctionKey = tuple[str, str, int]
@@ -451,7 +462,7 @@ def _is_own(node: ast.AST) -> bool:
 
 def is_given_to_compile(root: str) -> bool:
     """Whether a root is a target of torch.compile in the project, or one that the configuration names."""
-    return "compile" in root or root.endswith("(configured root)")
+    return is_compile_call(root) or root.endswith("(configured root)")
 
 
 _PICTURES = re.compile(r"_*(visuali[sz]e|plot|imshow|profile|draw_(image|figure|boxes))(_|$)")

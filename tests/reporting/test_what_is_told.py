@@ -387,7 +387,12 @@ def test_a_size_of_the_last_dimension_seldom_changes(size: str, expected: bool) 
 
 
 @pytest.mark.parametrize(
-    ("scaled", "expected"), [("x / np.sqrt(x.shape[1])", True), ("x[: int(np.sqrt(x.shape[1]))]", False)]
+    ("scaled", "expected"),
+    [
+        ("x / np.sqrt(x.shape[1])", True),
+        ("x[: int(np.sqrt(x.shape[1]))]", False),
+        *((f"x / np.sqrt({rows})", False) for rows in ("x.shape[0]", "x.size(0)", "len(x)", "x.numel()")),
+    ],
 )
 def test_the_number_of_features_by_which_a_tensor_is_scaled_seldom_changes(scaled: str, expected: bool) -> None:
     text = module(f"x = {scaled}").replace("import torch\n", "import numpy as np\nimport torch\n", 1)
@@ -447,6 +452,10 @@ def test_the_shape_of_a_buffer_is_one_for_good(kept: str, expected: list[str]) -
         ("for i, part in enumerate(x):\n    y = y + self.layers[i](part)", []),
         ("parts = [x, old]\nfor i in range(len(x)):\n    y = y + parts[i] * self.use(x[i])", [True]),
         ("for i in range(len(x)):\n    y = y + self.use(x[i])", [False]),
+        ("ys = []\nfor i in range(len(x)):\n    ys.append(self.use(x[i]))\n    y = y + ys[i]", [False]),
+        ("ys = [None] * len(x)\nfor i in range(len(x)):\n    ys[i] = self.use(x[i])", [False]),
+        ("parts = x.unbind(0)\nfor i in range(len(x)):\n    y = self.use(parts[i] + y)", [False]),
+        ("for i, p in enumerate(x):\n    y = y + (self.layers[i](p) if i < 2 else self.use(p))", [False]),
     ],
 )
 def test_a_loop_has_a_turn_for_each_layer_or_each_item_of_a_list(loop: str, expected: list[bool]) -> None:
@@ -580,9 +589,17 @@ def test_a_number_that_is_printed_is_told_with_the_text() -> None:
     assert [f.code for f in told(module("print('mean', x.mean().item())")) if f.effect == "break"] == ["CF301"]
 
 
-@pytest.mark.parametrize(("name", "expected"), [("beam_search", True), ("best_beams", True), ("beamline", False)])
-def test_what_searches_for_a_text_is_told_behind_the_rest(name: str, expected: bool) -> None:
-    more = f"\ndef {name}(self, x: torch.Tensor):\n    return x[x > 0]\n"
+@pytest.mark.parametrize(
+    ("name", "words", "expected"),
+    [
+        ("beam_search", "", True),
+        ("best_beams", "# until eos", True),
+        ("best_beams", "# of steel", False),
+        ("beamline", "# until eos", False),
+    ],
+)
+def test_what_searches_for_a_text_is_told_behind_the_rest(name: str, words: str, expected: bool) -> None:
+    more = f"\n{words}\ndef {name}(self, x: torch.Tensor):\n    return x[x > 0]\n"
     assert quiet(module(f"x = self.{name}(x)", more=more), "x[x > 0]") == [expected]
 
 
@@ -634,10 +651,41 @@ def test_a_list_with_an_item_for_each_layer_does_not_grow() -> None:
     assert [f for f in told(module("if x.dim() > 2:\n    self.kept.append(x)", "self.kept = []")) if f.code == "CF603"]
 
 
-@pytest.mark.parametrize(("test", "expected"), [("time.time() - begun > 10.0", [True]), ("len(x) > 10", [False])])
-def test_what_stops_by_the_clock_is_told_behind_the_rest(test: str, expected: list[bool]) -> None:
-    body = f"begun = time.time()\nx = x[x > 0]  # kept\nif {test}:\n    return old"
+@pytest.mark.parametrize(
+    ("test", "done", "expected"),
+    [
+        ("time.time() - begun > 10.0", "return old", [True]),
+        ("time.time() - begun > 10.0", "self.show(x)", [False]),
+        ("len(x) > 10", "return old", [False]),
+    ],
+)
+def test_what_stops_by_the_clock_is_told_behind_the_rest(test: str, done: str, expected: list[bool]) -> None:
+    body = f"begun = time.time()\nx = x[x > 0]  # kept\nif {test}:\n    {done}"
     assert quiet("import time\n" + module(body), "kept") == expected
+
+
+@pytest.mark.parametrize("how", ["@torch.compile\n", ""])
+@pytest.mark.parametrize(
+    "function",
+    [
+        "def beam_search(x: torch.Tensor):\n    return x[x > 0]\n",
+        "def kept(x: torch.Tensor):\n    x = x[x > 0]\n    if time.time() > 9:\n        return x + 1\n    return x\n",
+        "def sample(x: torch.Tensor):\n    for t in tqdm(range(9)):\n        x = x[x > t]\n    return x\n",
+    ],
+)
+def test_what_is_seen_to_be_compiled_is_told_first_whatever_its_name(function: str, how: str) -> None:
+    assert set(quiet(f"import time\nfrom tqdm import tqdm\n{HEAD}{how}{function}", "x[x >")) == {not how}
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("fast", [True]), ("debug", [False])])
+def test_a_mode_that_is_on_until_somebody_says_otherwise_is_told_with_the_rest(mode: str, expected: list[bool]) -> None:
+    assert quiet(module("if self.mode == 'debug':\n    x = x[x > 0]", f"self.mode = '{mode}'"), "x > 0") == expected
+
+
+def test_a_function_whose_name_speaks_of_compiling_is_not_seen_to_be_compiled() -> None:
+    text = f"{HEAD}def compiled_loss(x: torch.Tensor):\n    for part in x:\n        part += 1\n    return x\n"
+    assert [f.code for f in told(text)] == []
+    assert [f.code for f in told(text.replace("def ", "@torch.compile\ndef "))] == ["CF605"]
 
 
 def test_a_kernel_that_takes_addresses_is_an_operator_of_its_own() -> None:
