@@ -41,7 +41,8 @@ Graph breaks: GB0014. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding
@@ -56,7 +57,7 @@ _WORDS = ("LSTM", "GRU", "RNN", "flatten_parameters")
 _METHOD = "flatten_parameters"
 _FLAG = "allow_rnn"
 _ADVICE = (
-    "call it in a method under `torch.compiler.disable`, so that the rest is compiled; "
+    "call {it} in a method under `torch.compiler.disable`, so that the rest is compiled; "
     "`torch._dynamo.config.allow_rnn` unrolls the sequence, which is slow to compile"
 )
 _ELSEWHERE = (
@@ -79,21 +80,38 @@ class RecurrentLayer(Rule):
         if modules.texts.mentioning(_FLAG) or not any(modules.texts.mentioning(word) for word in _WORDS):
             return
         by_name = _asked_to_flatten(scope)
-        called: set[ast.expr] = set()
-        for node in scope.of(ast.Call):
-            func = node.func
-            method = isinstance(func, ast.Attribute) and func.attr == _METHOD
-            layer = func.value if isinstance(func, ast.Attribute) and method else func
-            if _holds_layer(layer, by_name, scope):
-                called.add(layer)
-                message = f"`{snippet(node)}`: Dynamo does not trace recurrent layers, and the graph breaks"
-                yield self.declined(scope, node, message, _ADVICE)
+        flattened, run = _calls_of_layers(by_name, scope)
+        called = {*flattened, *run}
+        names, others = ({ast.unparse(layer) for layer in layers} for layers in (flattened, run))
+        for layer, node in (*flattened.items(), *run.items()):
+            name = ast.unparse(layer)
+            message = f"`{snippet(node)}`: Dynamo does not trace recurrent layers, and the graph breaks"
+            advice = _ADVICE.format(it=f"it and `{_METHOD}`" if layer in run and name in names else "it")
+            # What is asked of a layer that the function runs as well goes where the layer goes.
+            repeats = layer in flattened and name in others
+            yield replace(self.declined(scope, node, message, advice), repeats=repeats)
         mentions: list[ast.Attribute | ast.Name] = [*scope.of(ast.Attribute), *scope.of(ast.Name)]
         for mention in mentions:
             asks = isinstance(mention.ctx, ast.Load) and mention not in called and not _is_iterated(mention, scope)
             if asks and _holds_layer(mention, by_name, scope):
                 message = f"`{snippet(mention)}`: Dynamo does not trace recurrent layers, and the graph breaks where it"
                 yield self.declined(scope, mention, f"{message} meets one", _ELSEWHERE)
+
+
+def _calls_of_layers(
+    by_name: frozenset[str], scope: Scope
+) -> tuple[Mapping[ast.expr, ast.Call], Mapping[ast.expr, ast.Call]]:
+    """By layer the calls of `flatten_parameters`, and those of the layer itself."""
+    flattened: dict[ast.expr, ast.Call] = {}
+    run: dict[ast.expr, ast.Call] = {}
+    for node in scope.of(ast.Call):
+        func = node.func
+        if isinstance(func, ast.Attribute) and func.attr == _METHOD:
+            if _holds_layer(func.value, by_name, scope):
+                flattened[func.value] = node
+        elif _holds_layer(func, by_name, scope):
+            run[func] = node
+    return flattened, run
 
 
 def _asked_to_flatten(scope: Scope) -> frozenset[str]:

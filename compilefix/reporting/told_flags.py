@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
+from compilefix.analysis.compile_sites import is_compile_call
 from compilefix.codemods.finding import Finding
 
 _ADVICE = {
@@ -27,16 +28,18 @@ _SAYS_THE_SAME = {"CF506": ("CF501", "CF502"), "CF610": (), "CF205": ()}
 """For each flag the rules whose message at its place is that of the flag."""
 _GRADIENTS, _FLAG_FOR_GRADIENTS = "CF712", "CF717"
 _WOULD_NOT_DO = "the flag would not do for "
+_REFUSES = "the flag "
+"""So begins why a flag is not set where code is compiled."""
 _WHAT_TO_WRITE = "write `"
 
 
 def flags_told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The findings, save a flag that would not do at a place that another one names, which then says so.
 
-    No other finding of the function advises the flag then. Where a fix sets the flag, the advice to do so at its place
-    is not told.
+    No other finding of the function advises the flag then, nor one of what a compile call leads to where the flag would
+    not do for that. Where a fix sets the flag, the advice to do so at its place is not told.
     """
-    findings = _gradients_told_once(findings)
+    findings = _without_refused_advice(_gradients_told_once(findings))
     by_function: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     for finding in findings:
         by_function[finding.path, finding.function].append(finding)
@@ -74,6 +77,23 @@ def _said(finding: Finding, refused: str | None, advice: str, flag: str) -> Find
     if refused is not None and not own.startswith(_WHAT_TO_WRITE):
         own += "; " + refused.replace("the flag", flag, 1)
     return replace(finding, declined=own)
+
+
+def _without_refused_advice(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, without advice to set a flag that would not do for what is compiled there."""
+    refused: dict[str, set[tuple[str, ...]]] = {}
+    for code in _ADVICE:
+        own = [f for f in findings if f.code == code and any(map(is_compile_call, f.reached_by[:1]))]
+        refuse = {f.reached_by[:1] for f in own if (f.declined or "").startswith(_REFUSES)}
+        refused[code] = refuse.difference(f.reached_by[:1] for f in own if f.fix is not None)
+    told = []
+    for finding in findings:
+        reason = finding.declined
+        for code, (advice, _) in _ADVICE.items():
+            if reason is not None and advice in reason and finding.reached_by[:1] in refused[code]:
+                reason = reason.replace(advice, "")
+        told.append(finding if reason == finding.declined else replace(finding, declined=reason))
+    return told
 
 
 def _gradients_told_once(findings: Sequence[Finding]) -> list[Finding]:

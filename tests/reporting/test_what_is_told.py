@@ -691,3 +691,30 @@ def test_a_function_whose_name_speaks_of_compiling_is_not_seen_to_be_compiled() 
 def test_a_kernel_that_takes_addresses_is_an_operator_of_its_own() -> None:
     text = module("KERNELS[0](args=[x.data_ptr(), self.scale.item()])", "self.scale = nn.Parameter(torch.ones(()))")
     assert ["torch.library.custom_op" in str(f.declined) for f in told(text) if f.code == "CF201"] == [True]
+
+
+@pytest.mark.parametrize(("layer", "advised"), [("nn.Conv1d(3, 3, 1)", [False]), ("nn.Linear(3, 3)", None)])
+def test_a_flag_that_would_not_do_for_what_is_compiled_is_not_advised_there(
+    layer: str, advised: list[bool] | None
+) -> None:
+    text = (
+        module("x = self.layer(x[x.sum((1, 2)) > 0])", f"self.layer = {layer}") + "\n\nnet = torch.compile(Model())\n"
+    )
+    found = told(text)
+    offered = [f.code for f in found if f.fix is not None]
+    reasons = [f.declined or "" for f in found if f.code == "CF501"]
+    assert offered == ([] if advised else ["CF506"])
+    assert ["capture_dynamic_output_shape_ops" in reason for reason in reasons] == (advised or [True])
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("self.rnn.flatten_parameters()\nx = self.rnn(x)[0]", ["self.rnn(x)"]),
+        ("self.rnn.flatten_parameters()", ["self.rnn.flatten_parameters()"]),
+        ("self.other.flatten_parameters()\nx = self.rnn(x)[0]", ["self.other.flatten_parameters()", "self.rnn(x)"]),
+    ],
+)
+def test_a_recurrent_layer_and_what_it_is_asked_for_are_told_once(body: str, expected: list[str]) -> None:
+    found = told(module(body, "self.rnn = nn.GRU(3, 3)\nself.other = nn.GRU(3, 3)"))
+    assert [f.message.split("`")[1] for f in found if f.code == "CF715"] == expected
