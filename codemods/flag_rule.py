@@ -99,7 +99,8 @@ class FlagRule(Rule):
             reason = f"write `torch._dynamo.config.{self.flag} = True` where it is compiled"
             finding = self.declined(scope, scope.function.node, need.message, reason)
         else:
-            finding = self.fixed(scope, scope.function.node, need.message, self._switch(edit, need, module))
+            fix = self._switch(edit, need, module)
+            finding = self.fixed(scope, scope.function.node, need.message, fix, edited=module)
         place = _place_of(module, site.node)
         path, line = module.file.path.as_posix(), module.lines[place.line - 1]
         yield replace(finding, path=path, span=place, source_line=line)

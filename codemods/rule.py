@@ -27,6 +27,7 @@ from compilefix.codemods.view import View
 from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
 from compilefix.source.definitions import Class, Function
 from compilefix.source.files import SourceFile
+from compilefix.source.module import Module
 from compilefix.source.tree import by_class, parents
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -268,10 +269,14 @@ class Rule(ABC):
         """The findings of this rule in one compiled function."""
 
     def fixed(self, scope: Scope, node: ast.AST, message: str, fix: Fix, **changes: object) -> Finding:
-        """A finding that has a fix, unless that makes a tensor of a number that the function promises to be one."""
+        """A finding that has a fix, unless that makes a tensor of a number that the function promises to be one.
+
+        edited: the file that the fix is made in, where that is not the function's own.
+        """
+        edited: Module = changes.get("edited", scope.function.module)  # type: ignore[assignment]
         if "torch" in fix.imports and not any(_TORCH.search(edit.template) for edit in fix.edits):
             fix = replace(fix, imports=tuple(name for name in fix.imports if name != "torch"))
-        if any(edit.statement and _shares_its_line(edit.target, scope.function.module.lines) for edit in fix.edits):
+        if any(edit.statement and _shares_its_line(edit.target, edited.lines) for edit in fix.edits):
             reason = "the statement shares its line with others: write each on a line of its own"
             return self.declined(scope, node, message, reason, **changes)
         promised = None

@@ -33,8 +33,6 @@ _CHOOSES = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.SetComp, ast.Di
 _OF_THE_FUNCTION = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})
 """What means something else in a function inside of another."""
 
-_NO_TENSOR = "`{}` is used later, and not proved to be a tensor"
-
 
 @dataclass(frozen=True)
 class Asked:

@@ -50,8 +50,10 @@ _DATA_BASES = (
 
 _SIMULATORS = ("torch_sim.", "ase.")
 """What begins the names of classes by which a simulator calls a model: the model is compiled, and not these."""
+
 _SESSIONS = frozenset({"onnxruntime.InferenceSession", "tensorrt.Runtime", "openvino.Core", "openvino.runtime.Core"})
 """What makes what runs a model of another framework."""
+
 _DATA_NAMES = re.compile(
     r"(Dataset|Datasets|DataModule|DataLoader|DataParser|Dataparser|Logger|Writer|Reporter|Exporter|Visuali[sz]er"
     r"|Plotter|Profiler|Callback|TestCase|Collator|Tokenizer|Trainer|Validator|Evaluator|Predictor|Pipeline|PipelineBlocks?)"

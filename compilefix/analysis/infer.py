@@ -64,7 +64,7 @@ class Inference:
         self._given: tuple[Function, Mapping[str, Value]] | None = None
         self._with_sizes: dict[tuple[Function, frozenset[str], frozenset[str]], Value] = {}
         self.too_deep: list[Function] = []
-        # What `library_roots` asks of many functions again and again.
+        # What `tensor_functions` asks of many functions again and again.
         self.on_the_host: dict[Function, bool] = {}
         # Functions on tensors that are left out only because of what uses them.
         self.for_others: set[Function] = set()

@@ -254,9 +254,8 @@ class _Judge:
         try:
             found = without_skipped_loops(tuple(self._findings(scope)), scope)
             if any(finding.fix is not None for finding in found):
-                around = self._surroundings(compiled.function.module)
                 found = without_new_breaks(
-                    [handled(around.judged(finding), scope) for finding in found], partial(kept_by_flag, scope=scope)
+                    [self._judged(finding, scope) for finding in found], partial(kept_by_flag, scope=scope)
                 )
                 found = tuple(kept_for_arrays(in_right_places(finding, scope), scope) for finding in found)
                 found = tuple(kept_for_others(finding, scope) for finding in found)
@@ -266,6 +265,14 @@ class _Judge:
         except RecursionError:
             self._too_deep.append(_deep(path, qualname, line))
             return Reached(key, compiled.reached_by, ())
+
+    def _judged(self, finding: Finding, scope: Scope) -> Finding:
+        """The finding, declined where its fix does not fit to what stands round it in the file that it is made in."""
+        if finding.path == scope.path:
+            return handled(self._surroundings(scope.function.module).judged(finding), scope)
+        modules = self._inference.project.modules
+        names = (name for name, file in modules.files.items() if file.path.as_posix() == finding.path)
+        return next((self._surroundings(modules[name]).judged(finding) for name in names), finding)
 
     def _surroundings(self, module: Module) -> Surroundings:
         # Functions come module by module.

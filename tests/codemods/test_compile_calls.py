@@ -272,3 +272,17 @@ def test_findings_outside_of_compiled_code_have_their_function() -> None:
         ("Trainer.fit", ("Trainer.fit",)),
         ("<module>", ("<module>",)),
     ]
+
+
+def test_a_flag_that_is_written_to_a_longer_file_than_that_of_the_model(tmp_path: Path) -> None:
+    model = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x[x > 0]\n"
+    train = "import torch\n\nfrom model import Net\n\n" + "step = 0\n" * 9 + "net = torch.compile(Net())\n"
+    files = []
+    for name, text in (("model", model), ("train", train)):
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+        files.append(SourceFile(tmp_path / f"{name}.py", name, text))
+    found = run(files, Config(tmp_path), rules=list(registry.load().values()), rewrite=False)
+    assert [(f.code, Path(f.path).name, f.span.line, f.fix is not None) for f in found.findings] == [
+        ("CF501", "model.py", 6, False),
+        ("CF506", "train.py", 14, True),
+    ]
