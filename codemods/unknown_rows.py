@@ -7,7 +7,8 @@ attention in training or with the sequence first, and `grid_sample` where height
 not compile (those of `inv`, `eigvalsh` and `svdvals` do; `aot_eager`). In three dimensions convolutions work, and so
 do linear, recurrent, normalising and pooling layers. Attention that is written out fails too
 (`(q @ k.mT).softmax(-1) @ v`, of which inductor makes one kernel), and `scaled_dot_product_attention` in three
-dimensions, or where only keys and values have the size. Over a slice up to a number, all convolutions and attention
+dimensions, or where only keys and values have the size, and a product of batches, or `einsum`, of two tensors that both
+have it (`rows @ rows.T` of a matrix works, and one more product behind that fails). Over a slice up to a number, all convolutions and attention
 fail (and work with 2.11 on a GPU), `unfold`, products of it outside of layers, and the derivatives of `prod` and
 running sums; 85 more operations work, forward and backward (`benchmarks/symbol_sizes.py` has 56 of them, views too).
 On a CPU, a linear layer without bias whose weight requires no gradient fails for what has such a number as its second
@@ -72,6 +73,9 @@ def failing_layer(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str 
     asking = _behind(node, scope, region, _asks_for_elements) if layer is None else None
     if asking is not None:
         return f"{_place(asking)} breaks the graph over a size that is a symbol, or its backward pass fails to compile"
+    product = _product_of_both(node, scope) if layer is None else None
+    if product is not None:
+        return f"{_place(product)} multiplies tensors that both have a size which is a symbol, and fails to compile"
     sampled = layer is not None and ast.unparse(layer.func).endswith("grid_sample")
     kind = "a sampling of pictures" if sampled else "a convolution or multi-head attention"
     if layer is not None and ast.unparse(layer.func).endswith(("softmax", "scaled_dot_product_attention")):
@@ -115,14 +119,48 @@ def _is_argument(node: ast.expr, scope: Scope) -> bool:
 
 def _product(node: ast.expr, scope: Scope) -> ast.expr | None:
     """A product of what is made of a result: it fails where that is no layer of its own, or has the size twice."""
+    return next((product for product, operands in _products(node, scope) if operands), None)
+
+
+def _product_of_both(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """A product of two tensors that are both made of a result, in batches or by `einsum`.
+
+    One of two matrices, `rows @ rows.T`, compiles (2.13, inductor on a CPU, forward and backward).
+    """
+    found = ((product, operands) for product, operands in _products(node, scope) if len(operands) > 1)
+    return next((product for product, operands in found if _is_batched(product, operands, scope)), None)
+
+
+def _products(node: ast.expr, scope: Scope) -> list[tuple[ast.expr, list[ast.expr]]]:
+    """The products of the function, each with its operands that are made of a result."""
     made = {holder.id for holder in _holders(node, scope)}
 
     def is_made(part: ast.expr) -> bool:
         return any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in ast.walk(part))
 
-    products: list[ast.expr] = [n for n in scope.of(ast.BinOp) if isinstance(n.op, ast.MatMult)]
-    products += [call for call in scope.of(ast.Call) if (scope.callee(call) or "").rpartition(".")[2] in _PRODUCTS]
-    return next((product for product in products if is_made(product)), None)
+    products: list[tuple[ast.expr, list[ast.expr]]] = [
+        (n, [n.left, n.right]) for n in scope.of(ast.BinOp) if isinstance(n.op, ast.MatMult)
+    ]
+    for call in scope.of(ast.Call):
+        ref = scope.callee(call) or ""
+        if ref.rpartition(".")[2] in _PRODUCTS:
+            own = [call.func.value] if ref.startswith("Tensor.") and isinstance(call.func, ast.Attribute) else []
+            products.append((call, [*own, *call.args]))
+    return [(product, [part for part in operands if is_made(part)]) for product, operands in products]
+
+
+def _is_batched(product: ast.expr, operands: Sequence[ast.expr], scope: Scope) -> bool:
+    """Whether a product is one of batches of matrices, or `einsum`, which becomes one."""
+    short = _of_torch(product, scope) if isinstance(product, ast.Call) else ""
+    ranks = [scope.value(operand).rank for operand in operands]
+    if short in ("bmm", "baddbmm", "einsum") or any(rank is not None and rank > 2 for rank in ranks):
+        return True
+    turned = (n.attr for operand in operands for n in ast.walk(operand) if isinstance(n, ast.Attribute))
+    return None in ranks and not _BATCHED.isdisjoint(turned)
+
+
+_BATCHED = frozenset({"mT", "transpose", "permute", "swapaxes"})
+"""By what the last two dimensions of a batch are turned round, as `T` and `t()` turn those of a matrix."""
 
 
 def miscounted_view(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
