@@ -7,12 +7,12 @@ attention in training or with the sequence first, and `grid_sample` where height
 not compile (those of `inv`, `eigvalsh` and `svdvals` do; `aot_eager`). In three dimensions convolutions work, and so
 do linear, recurrent, normalising and pooling layers. Attention that is written out fails too
 (`(q @ k.mT).softmax(-1) @ v`, of which inductor makes one kernel), and `scaled_dot_product_attention` in three
-dimensions, or where only keys and values have the size, and a product of batches, or `einsum`, of two tensors that both
-have it (`rows @ rows.T` of a matrix works, and one more product behind that fails). Over a slice up to a number, all convolutions and attention
-fail (and work with 2.11 on a GPU), `unfold`, products of it outside of layers, and the derivatives of `prod` and
-running sums; 85 more operations work, forward and backward (`benchmarks/symbol_sizes.py` has 56 of them, views too).
-On a CPU, a linear layer without bias whose weight requires no gradient fails for what has such a number as its second
-of three dimensions.
+dimensions, or where only keys and values have the size, and a product of batches, or `einsum`, of two tensors that
+both have it (`rows @ rows.T` of a matrix works, and another product behind it fails). Over a slice up to a number,
+all convolutions and attention fail (and work with 2.11 on a GPU), `unfold`, products of it outside of layers, and the
+derivatives of `prod` and running sums; 85 more operations work, forward and backward (`benchmarks/symbol_sizes.py`
+has 56 of them, views too). On a CPU, a linear layer without bias whose weight requires no gradient fails for what has
+such a number as its second of three dimensions.
 
 A tensor that is made with a number as a size, as `torch.zeros(n, 8)`, fails in convolutions, `einsum` and products of
 batches, and in the derivatives of `prod` and running sums. Where the number is an argument's own, `n.item()` and not
