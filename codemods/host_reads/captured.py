@@ -1,10 +1,10 @@
 """Whether a number read from a tensor can stay in the graph as a symbol, with `capture_scalar_outputs`.
 
 Measured on torch 2.13 with inductor, forward and backward: sizes of new tensors, `expand`, `view` and `reshape`,
-arithmetic and results work, and so do the ends of `linspace`, the number of `torch.tensor`, and the items of a list of
-integers (`t.tolist()`), also all of them as the sizes in `x.split(sizes)`. A number that picks an item of a list makes
-the compilation fail, and so does one that bounds a slice of which torch is not told where it lies; one that is asked
-for its truth breaks again.
+arithmetic and results work, and so do the ends of `linspace`, the number of `torch.tensor` that is told its device, and
+the items of a list of integers (`t.tolist()`), also all of them as the sizes in `x.split(sizes)`. A number that picks
+an item of a list makes the compilation fail, and so does one that bounds a slice of which torch is not told where it
+lies; one that is asked for its truth breaks again.
 """
 
 from __future__ import annotations
@@ -559,8 +559,11 @@ def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int, way: Way) ->
     called = scope.callee(call) or ""
     if called in _FUNCTIONS:
         return _not_captured(call, scope, depth, way)
-    if called == "torch.linspace" or (called == "torch.tensor" and call.args[:1] == [node]):
+    if called == "torch.linspace":
         return None
+    if called == "torch.tensor" and call.args[:1] == [node]:
+        # Without a device it is one of the CPU, which beside a tensor of a GPU does not compile (torch 2.11, H100).
+        return None if any(k.arg == "device" for k in call.keywords) else _used(node, call)
     if called == "dict" and any(k.value is node for k in call.keywords):
         return None
     if (field_name := field_of(node, call, scope)) is not None:
