@@ -74,7 +74,7 @@ def pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
         flow.refuse(reason, "enough-dimensions")
     if picked.put is not None:
         return
-    torch = torch_name(scope)
+    torch = torch_name(scope)  # here: the flow keeps what is built, and would keep the scope with it
     parts = elements_of(item.slice)
     first, behind = parts[: picked.dim], parts[picked.dim + 1 :]
     dim = sum(isinstance(part, ast.Slice) for part in first)  # an integer takes its dimension away
@@ -322,10 +322,12 @@ def _made_by_function(made: ast.Call, like: ast.expr, scope: Scope, flow: Flow) 
         elif keyword.arg != "requires_grad" and scope.value(keyword.value).may_be(Kind.NONE):
             flow.refuse(f"`{snippet(keyword.value)}` may be None in `{shown}`, which `torch.tensor` takes otherwise")
 
+    torch = torch_name(scope)  # here: the flow keeps what is built, and would keep the scope with it
+
     def build(render: Renderer) -> str:
         options = [f"{k.arg}={render(k.value)}" for k in given]
         options += [f"{name}={render(like)}.{name}" for name in ("dtype", "device") if name not in told]
-        return f"{torch_name(scope)}.tensor({', '.join([render(made.args[0]), *options])})"
+        return f"{torch}.tensor({', '.join([render(made.args[0]), *options])})"
 
     flow.rewrites.append((made, build))
 
