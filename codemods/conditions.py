@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.operators import are_texts
-from compilefix.analysis.summaries import memory_of
-from compilefix.analysis.values import ARRAYS, Kind, Value, may_share
-from compilefix.analysis.written_memory import is_outside
+from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.guarding import kept_from_failing, kept_in_range, parts_of_condition
 from compilefix.codemods.number_comparison import checked_read, common_precision, compared_reads
 from compilefix.codemods.number_reads import read_of
@@ -17,12 +15,12 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.ruled_out import is_ruled_out
 from compilefix.codemods.template import Template
 from compilefix.codemods.torch_name import torch_name
+from compilefix.codemods.whole_comparison import compares_whole, whole_comparison
 from compilefix.source.operators import COMPARISONS
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import conjuncts
 
 _PLACES = ast.Name | ast.Attribute | ast.Subscript
-_WHOLE = ("torch.equal", "Tensor.equal", "torch.allclose", "Tensor.allclose")
 
 
 def is_tensor_test(test: ast.expr, scope: Scope) -> bool:
@@ -42,7 +40,7 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
         chained = len(test.ops) > 1 and any(scope.value(o).is_tensor or read_of(o, scope) for o in operands)
         if chained or _is_membership(test, scope) or any(_read(o, scope) for o in operands):
             return [test]
-    if _is_whole(test, scope) or is_builtin_truth(test, scope):
+    if compares_whole(test, scope) or is_builtin_truth(test, scope):
         return [test]
     value = scope.value(test)
     at_times = value.sometimes_tensor and not value.is_unknown and not is_ruled_out(test, scope)
@@ -139,21 +137,6 @@ def _is_membership(test: ast.Compare, scope: Scope) -> bool:
     if are_texts(items):
         return False  # a text, whatever is declared: `task in ("mlm", "itm")`
     return scope.value(items).is_tensor or (value.is_tensor and isinstance(items, ast.Tuple | ast.List))
-
-
-def _is_whole(test: ast.expr, scope: Scope) -> bool:
-    """`torch.equal` and `torch.allclose`, which compare tensors and return a Python bool."""
-    return isinstance(test, ast.Call) and scope.callee(test) in _WHOLE and all(a is not None for a in _pair(test))
-
-
-def _pair(call: ast.Call) -> list[ast.expr | None]:
-    """The two tensors that `torch.equal(a, b)` or `a.equal(b)` compares."""
-    tensors = [a for a in call.args if not isinstance(a, ast.Starred)]
-    if isinstance(call.func, ast.Attribute) and not (len(tensors) > 1 and call.func.attr == "equal"):
-        value = call.func.value
-        if not (isinstance(value, ast.Name) and value.id == "torch"):
-            tensors = [value, *tensors]
-    return [tensors[0], tensors[1]] if len(tensors) > 1 else [None, None]
 
 
 def is_builtin_truth(test: ast.expr, scope: Scope) -> bool:
@@ -339,8 +322,8 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
         return None if code is None else f"({code})" if operand else code
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _opposite(test.operand, scope, template, operand=operand)
-    if isinstance(test, ast.Call) and _is_whole(test, scope):
-        return _whole(test, scope, template, operand=operand)
+    if isinstance(test, ast.Call) and compares_whole(test, scope):
+        return whole_comparison(test, scope, template, operand=operand)
     if isinstance(test, ast.Call) and is_builtin_truth(test, scope):
         return _builtin_truth(test, scope, template, operand=operand)
     value = scope.value(test)
@@ -452,44 +435,6 @@ def _named(test: ast.expr, given: ast.expr, scope: Scope, template: Template) ->
     if edit not in template.edits:
         template.edits.append(edit)
     return template.use(test) + (".reshape(())" if scope.value(source).rank != 0 else "")
-
-
-def _whole(test: ast.Call, scope: Scope, template: Template, *, operand: bool) -> str | None:
-    """`torch.equal(a, b)` compares shapes first; `torch.allclose` is `isclose(...).all()` by definition."""
-    first, second = (node for node in _pair(test) if node is not None)
-    function = (scope.callee(test) or "").rpartition(".")[2]
-    sides = (scope.value(first), scope.value(second))
-    if not all(side.is_tensor and side.certain for side in sides):
-        template.refuse([Obstacle(f"`{snippet(test)}` is not proved to compare tensors", "branches-total")])
-    if function == "equal":
-        itself = isinstance(first, ast.Name) and ast.dump(first) == ast.dump(second)
-        if not itself and (sides[0].dtype_id is None or sides[0].dtype_id != sides[1].dtype_id):
-            reason = f"the tensors in `{snippet(test)}` are not proved to have the same dtype, and else may raise"
-            template.refuse([Obstacle(reason, "same-shape-dtype")])
-        template.refuse(_same_nan(first, second, sides, itself=itself))
-        one, two = template.use(first, operand=True), template.use(second, operand=True)
-        if itself or (sides[0].shape_id is not None and sides[0].shape_id == sides[1].shape_id):
-            return f"({one} == {two}).all()"
-        for node in (first, second):
-            template.refuse(scope.legality.computed_again(node, scope.facts))
-        code = f"({one} == {two}).all() if {one}.shape == {two}.shape else {one}.new_zeros(()).bool()"
-        return f"({code})" if operand else code
-    if not isinstance(test.func, ast.Attribute) or any(k.arg is None for k in test.keywords):
-        template.refuse([Obstacle(f"`{snippet(test)}` is not written as `torch.allclose` with its arguments")])
-        return None
-    arguments = [template.use(a) for a in test.args] + [f"{k.arg}={template.use(k.value)}" for k in test.keywords]
-    return f"{template.use(test.func.value)}.isclose({', '.join(arguments)}).all()"
-
-
-def _same_nan(first: ast.expr, second: ast.expr, sides: Sequence[Value], *, itself: bool) -> Iterator[Obstacle]:
-    """Whether `torch.equal` may be given one tensor twice: on a GPU that is True with NaN in it (torch 2.11, H100)."""
-    if any(side.dtype in ("int", "bool") for side in sides):
-        return
-    if itself:
-        yield Obstacle(f"on a GPU `{snippet(first)}` equals itself with NaN in it; ask `isnan` for that")
-    elif may_share(*map(memory_of, sides)) or all(map(is_outside, sides)):
-        reason = f"`{snippet(first)}` and `{snippet(second)}` may be one tensor, which on a GPU equals itself with NaN"
-        yield Obstacle(reason, "no-aliasing")
 
 
 def _builtin_truth(test: ast.Call, scope: Scope, template: Template, *, operand: bool) -> str | None:

@@ -137,6 +137,7 @@ class MaskedWrite(Rule):
         "index-in-range",
         "enough-dimensions",
         "no-recompute",
+        "not-negative",
         "capture-scalars",
     )
 

@@ -63,7 +63,7 @@ class TensorComparison(Rule):
     summary = "comparison of tensors that returns a Python bool"
     gb = ("GB0033",)
     hints = ("equal(", "allclose(", "is_nonzero(")
-    assumptions = ("number-to-tensor", "same-shape-dtype", "branches-total")
+    assumptions = ("number-to-tensor", "same-shape-dtype", "branches-total", "no-aliasing")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls by the name of what is called."""

@@ -76,6 +76,9 @@ def outcome_of(path: Path, allowed: frozenset[str] = frozenset()) -> tuple[str, 
 def test_becomes_the_after_file(before: Path) -> None:
     text, outcome = outcome_of(before, frozenset(header(before.read_text(encoding="utf-8"), "assume")))
     assert before.parent.name in {fix.code for fix in outcome.patchset.fixes}
+    for finding in outcome.patchset.fixes:
+        needed = set(finding.fix.assumptions) if finding.fix is not None else set()
+        assert needed <= set(RULES[finding.code].assumptions), "the rule's page names what its fixes need"
     assert execution.after(outcome, text) == after_path(before).read_text(encoding="utf-8")
     changed = [change for change in outcome.patchset if change.before is not None]
     assert len(changed) == 1, "a fixture changes no other file"
