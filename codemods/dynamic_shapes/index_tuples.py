@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.dynamic_shapes.definitions import reads_of
 from compilefix.codemods.dynamic_shapes.index_lists import place_of, unchanged
-from compilefix.codemods.dynamic_shapes.masks import is_mask, reduced_from
+from compilefix.codemods.dynamic_shapes.mask_dimensions import of_rows
+from compilefix.codemods.dynamic_shapes.masks import is_mask
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
@@ -107,8 +108,8 @@ def tuple_edits(found: IndexTuple, template: Template, scope: Scope) -> list[Edi
         place = place_of(use, scope)
         assert place is not None
         tensor = scope.value(place.value)
-        proved = tensor.shape_id is not None and tensor.shape_id in (value.shape_id, reduced_from(found.mask, scope))
-        if not proved:
+        same = tensor.shape_id is not None and tensor.shape_id == value.shape_id
+        if not same and not of_rows(value, tensor):
             reason = f"`{snippet(place.value)}` is not proved to be as large as `{snippet(found.mask)}`"
             template.refuse([Obstacle(reason, "same-shape-dtype")])
         if found.statement is None:

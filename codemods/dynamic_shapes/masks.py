@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from compilefix.analysis.docstrings import listed_parameters
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import ARRAYS, Kind
+from compilefix.codemods.dynamic_shapes.mask_dimensions import of_rows, same_dimensions, spans
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import is_literal, is_whole
@@ -275,10 +276,10 @@ def laid_over(
     )
     if value.shape_id is not None and value.shape_id == over.shape_id and not mask.leading:
         return code, []
-    if not mask.leading and reduced_from(mask.node, scope) == over.shape_id is not None:
+    if not mask.leading and of_rows(value, over):
         reason = f"`{snippet(tensor)}` is not proved to have a dimension: `{snippet(mask.node)}` keeps those of none"
         return f"{code}[..., None]", [] if over.dimensioned else [Obstacle(reason, "enough-dimensions")]
-    if mask.last:
+    if mask.last or (not mask.leading and spans(mask.node, over.shape_id, scope)):
         return code, [unproved]
     if value.rank is not None and over.rank is not None:
         missing = over.rank - mask.leading - value.rank
@@ -308,77 +309,6 @@ def has_place(node: ast.expr, scope: Scope) -> bool:
 
 
 UNNAMED = Obstacle("the number of dimensions is not known, and mask or tensor has no name to ask it of")
-
-
-def same_dimensions(node: ast.expr, scope: Scope) -> str | None:
-    """A name that holds a tensor of as many dimensions as the mask: `x` for `x > 0` and `~x`."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.UnaryOp):
-        return same_dimensions(node.operand, scope)
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        other = scope.value(node.comparators[0])
-        if other.is_(Kind.STATIC, Kind.SIZE) or other.is_scalar_tensor:
-            return same_dimensions(node.left, scope)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
-        left, right = same_dimensions(node.left, scope), same_dimensions(node.right, scope)
-        return left if left == right else None
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and scope.value(node).is_tensor:
-        return ast.unparse(node)
-    if not isinstance(node, ast.Call) or node.keywords:
-        return None
-    name = scope.callee(node) or ""
-    if len(node.args) == 1 and name in _TESTS:
-        return same_dimensions(node.args[0], scope)
-    if name.startswith("Tensor.") and isinstance(node.func, ast.Attribute):
-        numbers = all(scope.value(a).is_(Kind.STATIC, Kind.SIZE) for a in node.args)
-        if node.func.attr in _CONVERSIONS or (node.func.attr in _COMPARISONS and numbers):
-            return same_dimensions(node.func.value, scope)
-    return None
-
-
-_CONVERSIONS = frozenset({"bool", "to", "type", "type_as", "contiguous", "clone", "detach", "logical_not"})
-_COMPARISONS = frozenset({"eq", "ne", "gt", "ge", "lt", "le", "isnan", "isinf", "isfinite"})
-_TESTS = frozenset({"torch.isnan", "torch.isinf", "torch.isfinite", "torch.logical_not"})
-
-
-def reduced_from(node: ast.expr, scope: Scope, depth: int = 0) -> str | None:
-    """The shape of the tensor of which each element of a mask describes one row: `x.sum(-1) > 0`, `x[..., 0] > 0`."""
-    if depth > 6:
-        return None
-    if isinstance(node, ast.Name):
-        given = scope.only_value(node.id)
-        return None if given is None else reduced_from(given, scope, depth + 1)
-    if isinstance(node, ast.UnaryOp):
-        return reduced_from(node.operand, scope, depth + 1)
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        number = scope.value(node.comparators[0])
-        known = number.is_(Kind.STATIC, Kind.SIZE) or number.is_scalar_tensor
-        return reduced_from(node.left, scope, depth + 1) if known else None
-    if (
-        isinstance(node, ast.Subscript)
-        and ast.unparse(node.slice).startswith("(..., ")
-        and isinstance(node.slice, ast.Tuple)
-    ):
-        last = scope.value(node.slice.elts[1]) if len(node.slice.elts) == 2 else None
-        tensor = scope.value(node.value)
-        return tensor.shape_id if last is not None and last.dtype == "int" and last.is_static else None
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        name = scope.callee(node) or ""
-        keywords = {k.arg: k.value for k in node.keywords}
-        dim = node.args[0] if len(node.args) == 1 else keywords.get("dim")
-        const = scope.value(dim).const if dim is not None else None
-        if (
-            name.removeprefix("Tensor.") in _REDUCTIONS
-            and const is not None
-            and const.value == -1
-            and len(node.args) + len(node.keywords) == 1
-        ):
-            return scope.value(node.func.value).shape_id
-    return None
-
-
-_REDUCTIONS = frozenset({"sum", "mean", "any", "all", "amax", "amin", "prod"})
 
 
 def _is_index(node: ast.expr, scope: Scope, seen: frozenset[str] = frozenset()) -> bool:

@@ -20,7 +20,8 @@ from compilefix.codemods.dynamic_shapes.atoms import code_of, places_of
 from compilefix.codemods.dynamic_shapes.definitions import between_definitions, wholes_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
 from compilefix.codemods.dynamic_shapes.element_calls import ROWS
-from compilefix.codemods.dynamic_shapes.masks import UNNAMED, laid_over, same_dimensions
+from compilefix.codemods.dynamic_shapes.mask_dimensions import same_dimensions
+from compilefix.codemods.dynamic_shapes.masks import UNNAMED, laid_over
 from compilefix.codemods.dynamic_shapes.selected_tree import SelectedTree
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name

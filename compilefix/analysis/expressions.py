@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
-from compilefix.analysis import autocast, torch_api, values
+from compilefix.analysis import autocast, shape_ids, torch_api, values
 from compilefix.analysis.calls import Calls
 from compilefix.analysis.evidence import has_dimensions
 from compilefix.analysis.function_facts import Env, either, revisited
@@ -321,7 +321,7 @@ class Expressions(Calls):
             dtype=base.dtype,
             dtype_id=base.dtype_id,
             rank=rank,
-            shape_id=self.place(node),
+            shape_id=shape_ids.of_subscript(base, parts, self.facts.value) or self.place(node),
             certain=base.certain,
             declared=base.declared and not base.is_tensor,
             storage=storage,

@@ -73,22 +73,22 @@ def by_arguments(bare: str, args: Sequence[Value], keywords: Mapping[str | None,
     return replace(values.container(elements=tuple(parts)), storage=found.storage, leaves=found.leaves)
 
 
-def with_indices(bare: str, parts: Sequence[Value], rank: int | None, place: str) -> tuple[Value, ...]:
-    """The parts of a result that holds values and their indices, such as that of `sort`.
+def with_indices(
+    bare: str, parts: Sequence[Value], rank: int | None, shape_id: str | None, place: str
+) -> tuple[Value, ...]:
+    """The parts of a result that holds values and their indices, such as that of `sort`: they have one shape.
 
     Those that the call itself makes lie in memory of their own.
     """
     if bare not in _WITH_INDICES or len(parts) != 2 or not all(part.is_tensor for part in parts):
         return tuple(parts)
     kept = rank if bare in _RANKED else None
-    shapes = ["()" if kept == 0 else part.shape_id for part in parts]
+    shape = "()" if kept == 0 else shape_id
     made = frozenset({place})
     memory = frozenset({f"{place}.1"}) if parts[1].storage == made else parts[1].storage
     return (
-        replace(parts[0], rank=kept, shape_id=shapes[0]),
-        replace(
-            parts[1], rank=kept, shape_id=shapes[1], dtype="int", dtype_id="int64", leaves=frozenset(), storage=memory
-        ),
+        replace(parts[0], rank=kept, shape_id=shape),
+        replace(parts[1], rank=kept, shape_id=shape, dtype="int", dtype_id="int64", leaves=frozenset(), storage=memory),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compilefix.analysis import values
+from compilefix.analysis import shape_ids, values
 from compilefix.analysis.dtypes import dtype_class
 from compilefix.analysis.multiple_results import FORMS, by_arguments, with_indices
 from compilefix.analysis.operators import elementwise, opaque
@@ -132,8 +132,11 @@ def _result(call: TorchCall) -> Value:
     result = _with_shape(result, call, first)
     found = shaped(returns, result)
     if found.elements is not None:
-        parts = with_indices(bare, found.elements, result.rank, call.place)
+        parts = with_indices(bare, found.elements, result.rank, result.shape_id, call.place)
         return replace(found, elements=parts, storage=found.storage.union(*(part.storage for part in parts)))
+    if returns == "list" and (shape_id := shape_ids.of_items(call)) is not None and found.element is not None:
+        own = {"dtype": None, "dtype_id": None} if bare == "broadcast_tensors" else {}  # each keeps its dtype
+        return replace(found, element=replace(found.element, shape_id=shape_id, **own))
     return found
 
 
@@ -174,7 +177,7 @@ def _with_shape(result: Value, call: TorchCall, first: Value) -> Value:
     elif result.rank is not None and has_one_element(call):
         shape_id = values.shape_of_ones(result.rank)
     else:
-        shape_id = call.place
+        shape_id = shape_ids.of_reduction(call) or call.place
     return replace(result, shape_id=shape_id, has_dims=has_dims)
 
 

@@ -35,6 +35,9 @@ x.float() | x.double() | x.half() | x.bfloat16() | x.long() | x.int() | x.bool()
 x.to(x.device) | x.to("cpu", torch.float64) | x.to(dtype=torch.int64) | x.view(torch.uint8) | x.float().view(torch.int32) | x.clone() | x.detach() | x.contiguous() | x.data
 x.view(-1) | x.view(1, -1) | x.view(n) | x.view(()) | x.reshape(n) | x.reshape(-1) | x.reshape(()) | x.reshape(x.shape) | x.reshape(*n) | x.expand(n) | x.expand(2, -1) | x.repeat(2)
 x.repeat(2, 1) | x.unsqueeze(0) | x.squeeze() | x.squeeze(0) | x.flatten() | x.flatten(0) | x.t() | x.T | x.mT | x.transpose(0, -1) | x.permute(*range(x.dim())) | x.movedim(0, -1)
+x[0] | x[1] | x[-1] | x[:, 0] | x[:, 1] | x[..., 1] | x[0, ...] | x[0, :] | x[..., 0, :] | x[..., 1, :] | x[:, :1] | x[:, 1:] | x[:, 1:2] | x[::2] | x[1::2] | x[0, None] | x[..., None, 0] | x[:]
+x.unbind(-1)[0] | x.unbind(-1)[1] | x.unbind(dim=0)[0] | x.unbind()[1] | torch.unbind(x, 1)[0] | x.sum(1) | x.amax(dim=-1) | x.mean(-1, keepdim=True) | x.any(1, True) | x.argmax(-1) | x.max(-1)[0] | x.max(dim=-1).indices
+torch.meshgrid(x.view(-1), y.view(-1).to(x.dtype), indexing="ij")[0] | torch.meshgrid(x.view(-1), y.view(-1).to(x.dtype))[1] | torch.broadcast_tensors(x, y)[0] | torch.broadcast_tensors(x, y)[1] | torch.broadcast_tensors(x, s)[1]
 x[0] | x[None] | x[..., None] | x[..., 0] | x[:1] | x[m] | x[x > 0] | x[0:1, 0] | x[-1:] | x[[0]] | x[torch.tensor(0)] | x[()] | x[...] | x[True] | x[None, None]
 torch.zeros(n) | torch.zeros(()) | torch.zeros(2, 3) | torch.zeros(x.shape) | torch.zeros(*n) | torch.ones(3, dtype=torch.int64) | torch.full(n, 1.5) | torch.full((), 2) | torch.full((2,), True)
 torch.arange(3) | torch.arange(0, 1, 0.5) | torch.arange(3.0) | torch.linspace(0, 1, 3) | torch.eye(2) | torch.tensor(1) | torch.tensor(1.5) | torch.tensor(True) | torch.tensor([1, 2])

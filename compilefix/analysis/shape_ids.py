@@ -1,0 +1,93 @@
+"""Ids for shapes that follow from another: `x[..., 0]`, `x.sum(-1)` and an item of `x.unbind(-1)` have one shape."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from compilefix.analysis.torch_call import TorchCall
+from compilefix.analysis.values import Kind, Value, static
+
+_LONGEST = 100
+"""A shape that follows from one with a longer id gets no such id: in a loop they would grow."""
+_DIM_SECOND = frozenset(
+    {"sum", "mean", "amax", "amin", "prod", "any", "all", "max", "min", "argmax", "argmin", "logsumexp", "nansum"}
+)
+
+
+def without(whole: Value, dim: int) -> str | None:
+    """The id of the shape of a tensor without one of its dimensions; None where its own has none."""
+    if not _leads_on(whole):
+        return None
+    if whole.rank is not None:
+        dim %= max(whole.rank, 1)
+    return f"{whole.shape_id}-{dim}"
+
+
+def of_subscript(base: Value, parts: Sequence[ast.expr], value: Callable[[ast.expr], Value]) -> str | None:
+    """The id of the shape of `base[parts]`, where full slices, constant ones, None and integers alone say it.
+
+    An integer may have any value: it takes its dimension away.
+    """
+    if not _leads_on(base):
+        return None
+    steps = [_step(part, value) for part in parts]
+    if None in steps:
+        return None
+    while steps and steps[-1] in (":", "..."):
+        steps.pop()
+    if not steps:
+        return base.shape_id
+    if steps.count("i") == 1 and set(steps) <= {"i", ":", "..."}:
+        place = steps.index("i")
+        if "..." not in steps[:place]:
+            return without(base, place)
+        return without(base, place - len(steps)) if steps[0] == "..." and steps.count("...") == 1 else None
+    return f"{base.shape_id}[{','.join(step for step in steps if step is not None)}]"
+
+
+def of_items(call: TorchCall) -> str | None:
+    """The id of the shape that all items have of what `unbind`, `meshgrid` and `broadcast_tensors` give."""
+    if call.bare in ("meshgrid", "broadcast_tensors"):
+        return f"{call.place} items"
+    if call.bare != "unbind" or not call.first.is_tensor:
+        return None
+    dim = _constant(call.keywords.get("dim", call.second or static(0)))
+    return (without(call.first, dim) if dim is not None else None) or f"{call.place} items"
+
+
+def of_reduction(call: TorchCall) -> str | None:
+    """The id of the shape of a tensor that is reduced along one dimension: `x.sum(-1)`, `x.any(dim=0)`."""
+    if call.has_star or None in call.keywords or call.bare not in _DIM_SECOND or not call.first.is_tensor:
+        return None
+    first = "input" in call.keywords
+    places = call.args[0 if first else 1 :]
+    dim = call.keywords.get("dim", call.keywords.get("axis", places[0] if places else None))
+    kept = call.keywords.get("keepdim", places[1] if len(places) > 1 else static(False))
+    along = _constant(dim) if dim is not None else None
+    if along is None or kept.const is None or kept.const.value not in (False, True):
+        return None
+    shape = without(call.first, along)
+    return shape if shape is None or not kept.const.value else f"{shape}=1"
+
+
+def _leads_on(whole: Value) -> bool:
+    return whole.is_tensor and whole.shape_id is not None and len(whole.shape_id) < _LONGEST
+
+
+def _constant(value: Value) -> int | None:
+    number = value.const.value if value.const is not None else None
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def _step(part: ast.expr, value: Callable[[ast.expr], Value]) -> str | None:
+    if isinstance(part, ast.Slice):
+        ends = [part.lower, part.upper, part.step]
+        known = [_constant(value(end)) if end is not None else None for end in ends]
+        if any(end is not None and number is None for end, number in zip(ends, known, strict=True)):
+            return None
+        return ":" if known == [None, None, None] else ":".join(str(n) for n in known)
+    if isinstance(part, ast.Constant) and part.value in (None, Ellipsis):
+        return "..." if part.value is Ellipsis else "None"
+    found = value(part)
+    return "i" if found.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) and found.dtype == "int" else None
