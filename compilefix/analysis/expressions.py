@@ -263,7 +263,7 @@ class Expressions(Calls):
             return replace(item, kinds=values.ARRAYS) if base.kinds == values.ARRAYS else item
         if base.is_(Kind.CONTAINER):
             if isinstance(node.slice, ast.Slice):
-                return replace(base, elements=None)
+                return replace(base, elements=None, shape_id=shape_ids.of_slice(base, node.slice, self.facts.value))
             if isinstance(node.slice, ast.Tuple) and any(isinstance(part, ast.Slice) for part in node.slice.elts):
                 return replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)  # no list, whatever was said
             if base.elements is not None and index.const is not None and isinstance(index.const.value, int):

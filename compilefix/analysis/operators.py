@@ -144,7 +144,7 @@ def tensor_attribute(attr: str, base: Value, place: str) -> Value:
     """An attribute of a tensor; a method is a callable named `Tensor.NAME`."""
     if attr == "shape":
         elements = (values.SIZE,) * base.rank if base.rank is not None else None
-        return replace(values.SHAPE, elements=elements)
+        return replace(values.SHAPE, elements=elements, shape_id=base.shape_id if base.is_tensor else None)
     if attr in ("ndim", "itemsize", "nbytes"):
         return values.SIZE
     if attr == "grad":

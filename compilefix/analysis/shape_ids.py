@@ -17,11 +17,13 @@ _DIM_SECOND = frozenset(
 
 def without(whole: Value, dim: int) -> str | None:
     """The id of the shape of a tensor without one of its dimensions; None where its own has none."""
-    if not _leads_on(whole):
+    return _less(whole.shape_id, whole.rank, dim) if whole.is_tensor else None
+
+
+def _less(shape_id: str | None, rank: int | None, dim: int) -> str | None:
+    if shape_id is None or len(shape_id) > _LONGEST:
         return None
-    if whole.rank is not None:
-        dim %= max(whole.rank, 1)
-    return f"{whole.shape_id}-{dim}"
+    return f"{shape_id}-{dim % max(rank, 1) if rank is not None else dim}"
 
 
 def of_subscript(base: Value, parts: Sequence[ast.expr], value: Callable[[ast.expr], Value]) -> str | None:
@@ -29,7 +31,7 @@ def of_subscript(base: Value, parts: Sequence[ast.expr], value: Callable[[ast.ex
 
     An integer may have any value: it takes its dimension away.
     """
-    if not _leads_on(base):
+    if not base.is_tensor or base.shape_id is None or len(base.shape_id) > _LONGEST:
         return None
     steps = [_step(part, value) for part in parts]
     if None in steps:
@@ -56,6 +58,33 @@ def of_items(call: TorchCall) -> str | None:
     return (without(call.first, dim) if dim is not None else None) or f"{call.place} items"
 
 
+def of_slice(shape: Value, part: ast.Slice, value: Callable[[ast.expr], Value]) -> str | None:
+    """The id of the shape that `x.shape[:-1]` and `x.shape[1:]` list; None for other slices."""
+    if shape.ref != "torch.Size" or shape.shape_id is None or part.step is not None:
+        return None
+    rank = None if shape.elements is None else len(shape.elements)
+    ends = [_constant(value(end)) if end is not None else None for end in (part.lower, part.upper)]
+    if ends == [None, -1] and part.lower is None:
+        return _less(shape.shape_id, rank, -1)
+    return _less(shape.shape_id, rank, 0) if ends == [1, None] and part.upper is None else None
+
+
+def of_sizes(call: TorchCall) -> str | None:
+    """The id of the shape of a tensor that is made as large as another: `torch.zeros(x.shape)`, `y.view(x.size())`."""
+    if call.bare not in _BY_SIZES or call.has_star or None in call.keywords:
+        return None
+    of_tensor = not call.name.startswith("torch.") or call.bare in ("reshape", "broadcast_to")
+    given = call.args[1:2] if of_tensor else call.args[:1]
+    size = given[0] if given else call.keywords.get("size", call.keywords.get("shape"))
+    return size.shape_id if size is not None and size.is_(Kind.CONTAINER) and size.ref == "torch.Size" else None
+
+
+_BY_SIZES = frozenset(
+    {"zeros", "ones", "empty", "full", "rand", "randn", "new_zeros", "new_ones", "new_empty", "new_full"}
+    | {"view", "reshape", "expand", "broadcast_to"}
+)
+
+
 def of_reduction(call: TorchCall) -> str | None:
     """The id of the shape of a tensor that is reduced along one dimension: `x.sum(-1)`, `x.any(dim=0)`."""
     if call.has_star or None in call.keywords or call.bare not in _DIM_SECOND or not call.first.is_tensor:
@@ -69,10 +98,6 @@ def of_reduction(call: TorchCall) -> str | None:
         return None
     shape = without(call.first, along)
     return shape if shape is None or not kept.const.value else f"{shape}=1"
-
-
-def _leads_on(whole: Value) -> bool:
-    return whole.is_tensor and whole.shape_id is not None and len(whole.shape_id) < _LONGEST
 
 
 def _constant(value: Value) -> int | None:

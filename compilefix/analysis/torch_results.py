@@ -177,7 +177,7 @@ def _with_shape(result: Value, call: TorchCall, first: Value) -> Value:
     elif result.rank is not None and has_one_element(call):
         shape_id = values.shape_of_ones(result.rank)
     else:
-        shape_id = shape_ids.of_reduction(call) or call.place
+        shape_id = shape_ids.of_sizes(call) or shape_ids.of_reduction(call) or call.place
     return replace(result, shape_id=shape_id, has_dims=has_dims)
 
 
