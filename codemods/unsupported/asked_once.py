@@ -37,10 +37,10 @@ def asked_once(node: ast.Call, scope: Scope) -> Iterator[Edit]:
 
 
 def first_imports(scope: Scope) -> list[ast.stmt]:
-    """The imports that the module begins with, behind its docstring."""
+    """The imports that the module begins with, behind its docstring, also those that it ends without."""
     found: list[ast.stmt] = []
     for statement in scope.file.tree.body:
-        if isinstance(statement, ast.Import | ast.ImportFrom):
+        if isinstance(statement, ast.Import | ast.ImportFrom) or _is_needed(statement):
             found.append(statement)
         elif not isinstance(statement, ast.Expr):
             break
@@ -52,7 +52,17 @@ def bound_by(imports: Iterable[ast.stmt]) -> set[str]:
     return {name for statement in imports for name in _names(statement)}
 
 
+def _is_needed(statement: ast.stmt) -> bool:
+    """Whether a `try` holds imports alone, and each of its handlers ends in a `raise`: what follows has the names."""
+    if not isinstance(statement, ast.Try) or not statement.handlers or statement.orelse or statement.finalbody:
+        return False
+    imports = all(isinstance(each, ast.Import | ast.ImportFrom) for each in statement.body)
+    return imports and all(isinstance(handler.body[-1], ast.Raise) for handler in statement.handlers)
+
+
 def _names(statement: ast.stmt) -> Iterator[str]:
+    for each in getattr(statement, "body", ()):
+        yield from _names(each)
     for alias in getattr(statement, "names", ()):
         yield alias.asname or alias.name.partition(".")[0]
 
