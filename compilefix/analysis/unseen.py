@@ -10,6 +10,7 @@ from compilefix.analysis.values import Kind
 from compilefix.analysis.walk import CHANGES
 from compilefix.source.project import Project
 
+_MAKERS = frozenset({"list", "dict", "set"})
 _OF_SETS = frozenset({"add", "discard", "popitem", "appendleft", "popleft"})
 _SAYS = ("logging.", "loguru.", "warnings.warn")
 _FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
@@ -29,7 +30,30 @@ def writes_own_memory(node: ast.AST, facts: FunctionFacts, project: Project) -> 
     owner = _written(node, facts)
     if owner is None:
         return False
-    return is_own(owner, facts)
+    # `found[0] += x` may write into what the list holds, which somebody else may have made.
+    return is_own(owner, facts) or (isinstance(node, ast.Subscript) and _names_own_container(owner, facts))
+
+
+def _names_own_container(owner: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether a name is given nothing but lists, dicts and sets that the function makes, whatever they hold.
+
+    To keep such a container elsewhere, or to hand it on before the function ends, is an effect of its own.
+    """
+    function = facts.function
+    if not isinstance(owner, ast.Name) or any(owner.id == parameter.arg for parameter in function.parameters):
+        return False
+    elsewhere: list[ast.Global | ast.Nonlocal] = [*function.of(ast.Global), *function.of(ast.Nonlocal)]
+    if any(owner.id in node.names for node in elsewhere):
+        return False
+    stores = function.stores.get(owner.id, [])
+    made = [n.value for n in function.of(ast.Assign) if len(n.targets) == 1 and n.targets[0] in stores]
+    made += [n.value for n in function.of(ast.AnnAssign) if n.value is not None and n.target in stores]
+    return bool(made) and len(made) == len(stores) and all(_makes_container(value, facts) for value in made)
+
+
+def _makes_container(node: ast.expr, facts: FunctionFacts) -> bool:
+    called = isinstance(node, ast.Call) and facts.callee(node) in _MAKERS
+    return called or isinstance(node, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
 
 
 def _begins_with_number(target: ast.expr, facts: FunctionFacts) -> bool:
@@ -64,7 +88,9 @@ def changes_container(node: ast.Call, facts: FunctionFacts) -> bool:
 def changes_own_list(node: ast.Call, facts: FunctionFacts) -> bool:
     """Whether a call changes a list, a dict or a set that the function made itself."""
     changed = node.func.value if isinstance(node.func, ast.Attribute) else node
-    return facts.function.parent is None and changes_container(node, facts) and is_own(changed, facts)
+    if facts.function.parent is not None or not changes_container(node, facts):
+        return False
+    return is_own(changed, facts) or _names_own_container(changed, facts)
 
 
 def is_own(owner: ast.expr, facts: FunctionFacts) -> bool:

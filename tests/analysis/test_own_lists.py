@@ -46,7 +46,19 @@ def _assumptions(line: str, parameters: str, folder: Path) -> tuple[str, ...] | 
     return None if finding.fix is None else finding.fix.assumptions
 
 
-@pytest.mark.parametrize("line", ["out = []", "out = 2 * [0]", "out = [1, 2]", "out = [slice(None)] * 3"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "out = []",
+        "out = 2 * [0]",
+        "out = [1, 2]",
+        "out = [slice(None)] * 3",
+        "out = [SEEN]",
+        "out = [each for each in SEEN]",
+        "out = list(SEEN)",
+        "out: list = [SEEN]",
+    ],
+)
 def test_a_list_of_its_own_is_no_effect(line: str, tmp_path: Path) -> None:
     assert _assumptions(line, "", tmp_path) == ("same-shape-dtype",)
 
@@ -64,6 +76,12 @@ def test_a_list_of_its_own_is_no_effect(line: str, tmp_path: Path) -> None:
         ("out = [] if n > 5 else SEEN", ""),
         ("out = (n > 5 and []) or SEEN", ""),
         ("out = given or []", ", given=SEEN"),
+        ("out = [SEEN]; out = SEEN", ""),
+        ("out = [SEEN]; SEEN.append(out)", ""),
+        ("out = [SEEN]; out[0].append(n)", ""),
+        ("out = sorted(SEEN); out = out and SEEN", ""),
+        ("out = [SEEN]\n    for out in out: pass", ""),
+        ("global out; out = [SEEN]", ""),
     ],
 )
 def test_a_list_that_others_may_hold_is_an_effect(line: str, parameters: str, tmp_path: Path) -> None:
