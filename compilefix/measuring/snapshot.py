@@ -171,7 +171,7 @@ def _scalar_node(value: Any) -> Node:
 def _array_node(value: Any) -> Node:
     try:
         tensor = torch.from_numpy(value.copy()) if hasattr(value, "copy") and value.ndim else torch.tensor(value.item())
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, RuntimeError, TypeError, ValueError):
         return _opaque_node(value)
     return {"kind": "array", "type": f"{_type(value)}[{getattr(value, 'dtype', '')}]", "tensor": tensor}
 
