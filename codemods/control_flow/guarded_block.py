@@ -48,6 +48,11 @@ class _Block:
     condition: str = ""
     operand: str = ""
     lines: list[str] = field(default_factory=list)
+    selections: dict[ast.stmt, str] = field(default_factory=dict)
+
+    def always(self, body: Sequence[ast.stmt]) -> list[str]:
+        """The code of statements that run always."""
+        return [self.selections.get(statement) or self.template.use(statement) for statement in body]
 
 
 def without_guard(node: ast.If, body: Sequence[ast.stmt], scope: Scope, template: Template) -> str | None:
@@ -68,7 +73,7 @@ def without_guard(node: ast.If, body: Sequence[ast.stmt], scope: Scope, template
         trial.refuse([Obstacle(f"the mask in `{snippet(tests[0])}` is not proved to be boolean", "branches-total")])
     template.parts = trial.parts
     template.refuse(trial.obstacles)
-    lines = [template.use(statement) for statement in body]
+    lines = block.always(body)
     if not fixed:
         return "\n".join(lines)
     return f"if {' and '.join(template.use(part) for part in fixed)}:\n" + "\n".join(f"    {line}" for line in lines)
@@ -84,7 +89,7 @@ def without_size_guard(node: ast.If, selected: ast.expr, scope: Scope, template:
     if failing is not None:
         template.refuse([Obstacle(f"`{snippet(failing)}` fails where nothing is selected")])
     template.refuse(unbound_where_skipped(node.body, node, scope))
-    return "\n".join(template.use(statement) for statement in node.body)
+    return "\n".join(block.always(node.body))
 
 
 def empty_with(selected: ast.expr, scope: Scope) -> Iterator[Mask]:
@@ -224,7 +229,14 @@ def _selects(statement: ast.stmt, block: _Block) -> bool:
     written = guarded_write(statement, block.masks, block.node, scope)
     if written is None:
         return False
-    template.refuse(written.obstacles(scope))
+    found = written.as_selection(scope) if scope.parents.get(statement) is block.node else None
+    if found is None:
+        template.refuse(written.obstacles(scope))
+        return True
+    assert written.where is not None
+    template.refuse(found)
+    name, mask, put = template.use(written.memory), template.use(written.where), template.use(written.put)
+    block.selections[statement] = f"{name} = {where(scope)}({mask}, {put}, {name})"
     return True
 
 

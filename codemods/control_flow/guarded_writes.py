@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compilefix.analysis.in_place import keeps_no_operand, written_always
+from compilefix.analysis.in_place import becomes_new_tensor, keeps_no_operand, kept_result, written_always
 from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.totality import fits
@@ -76,6 +76,22 @@ class GuardedWrite:
         if kept and any(may_share(scope.value(n).storage, memory.storage) for n in _uncopied(self.put)):
             reason = f"`{snippet(self.statement)}` writes into what the backward pass of `{snippet(self.put)}` may need"
             yield Obstacle(reason, "no-aliasing")
+
+    def as_selection(self, scope: Scope) -> list[Obstacle] | None:
+        """What stands in the way of a new tensor in its place: `n = torch.where(mask, 1, n)`; None where it is written.
+
+        A write that is always made fails the backward pass of what needs the memory, which a selection leaves.
+        """
+        facts, memory, statement = scope.facts, scope.value(self.memory), self.statement
+        if not isinstance(self.memory, ast.Name) or self.where is None or self.whole or not memory.certain:
+            return None
+        if isinstance(statement, ast.AugAssign) or not is_number(self.put, scope) or list(self._mask_fits(scope)):
+            return None
+        if scope.value(self.where).dtype != "bool" or kept_result(memory, self.around, facts) is None:
+            return None
+        found = [*evaluated(self.where, scope), *evaluated_always(self.put, statement, scope)]
+        found += becomes_new_tensor(self.memory.id, memory, statement, self.around, facts)
+        return None if any(obstacle.assumption is None for obstacle in found) else found
 
     def _mask_fits(self, scope: Scope) -> Iterator[Obstacle]:
         """Whether the mask has the shape of the memory: one that does not fit raises also where it selects nothing."""

@@ -26,10 +26,11 @@ A parameter that is to be trained is made in `__init__`; a layer is frozen befor
 ## Fix safety
 Safe for `nn.Parameter(t, requires_grad=False)` that is only computed with, and for `t.requires_grad = False` where `t`
 is a new or detached tensor that requires none: nothing becomes of it. Safe, too, for any other tensor, of which
-`t.requires_grad_(False)` asks the same: that stays in the graph where it requires none, as a target or a buffer. Where
-it is not proved to be a tensor, a use as one shows it, or that operators made it (`mask = scores > 0`), since no module
-is made so (`branches-total`). Else under `no-gradient`: nobody reads the
-tensor's `.grad`, and the result need not require a gradient because of it.
+`t.requires_grad_(False)` asks the same: that stays in the graph where it requires none, as a target or a buffer. What
+is computed of what may require a gradient needs `no-gradient`: torch refuses the flag there, compiled with an error of
+Dynamo. Where it is not proved to be a tensor, a use as one shows it, or that operators made it (`mask = scores > 0`),
+since no module is made so (`branches-total`). Else under `no-gradient`: nobody reads the tensor's `.grad`, and the
+result need not require a gradient because of it.
 
 Declined where the function, or what it calls, asks for gradients (`torch.autograd.grad`, `.backward()`, `.grad`): use
 `torch.func.grad`. Declined for a tensor or module that comes from outside: the caller may rely on the change, and makes
@@ -154,6 +155,10 @@ class ParameterInForward(Rule):
             # The same for tensors, and Dynamo takes it where it changes nothing.
             template = Template()
             template.refuse([obstacle for obstacle in seen if obstacle is not None])
+            value = scope.value(owner)
+            if value.is_tensor and value.certain and value.leaves and not _outside(value):
+                why = f"where `{snippet(owner)}` requires a gradient the error is one of Dynamo"
+                template.refuse([Obstacle(why, "no-gradient")])
             edit = scope.edit(node, f"{template.use(owner)}.requires_grad_(False)", **template.parts)
             fix = Fix((edit,), (), template.assumptions, template.reasons)
             return self.fixed(scope, node, f"{message}, also where it changes nothing", fix, gb=("GB0206",))

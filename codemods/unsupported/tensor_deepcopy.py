@@ -25,7 +25,7 @@ parameters), and was computed or made by the function. Else under `no-gradient`:
 its own that requires a gradient; of any other tensor with a gradient, `deepcopy` raises an error, which is then gone.
 And under `no-aliasing`: the clone of an expanded tensor has memory for each element, where a write into the deep copy
 changes several, and the clone of one that is not contiguous has other strides, which `view` may take then. What the
-function expands is declined.
+function expands is declined, and so is a copy of what may be a parameter that is asked for its class.
 
 No fix for `copy.copy`, whose result shares the memory, for a module, and where it is not known that a tensor is copied.
 
@@ -89,6 +89,11 @@ class TensorDeepcopy(Rule):
             elif (marked := _marked(node.args[0], scope)) is not None:
                 reason = f"`{snippet(marked)}` is kept on the tensor, and a deep copy has it too"
                 yield self.declined(scope, node, message, reason, gb=("GB4198",))
+            elif (asked := _class_asked(node, scope)) is not None:
+                reason = (
+                    f"`{snippet(asked)}` asks for the class of the copy, which of a parameter is one, and no clone is"
+                )
+                yield self.declined(scope, node, message, reason, gb=("GB4198",))
             elif overlaps(node.args[0], scope):
                 reason = f"elements of `{snippet(node.args[0])}` share memory, also in a deep copy and not in a clone"
                 yield self.declined(scope, node, message, reason, gb=("GB4198",))
@@ -118,6 +123,22 @@ def _marked(node: ast.expr, scope: Scope) -> ast.expr | None:
     sets = (c for c in scope.of(ast.Call) if scope.callee(c) == "setattr" and c.args)
     marks = [(n.value, n) for n in stores] + [(c.args[0], c) for c in sets]
     return next((mark for owner, mark in marks if ast.unparse(owner) == name), None)
+
+
+def _class_asked(node: ast.Call, scope: Scope) -> ast.Call | None:
+    """What asks for the class of a copy that may be one of a parameter: `isinstance(w, nn.Parameter)`, `type(w)`."""
+    value, statement = scope.value(node.args[0]), scope.parents.get(node)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if not value.leaves or value.dtype in ("bool", "int"):
+        return None
+    names = {ast.unparse(target) for target in targets}
+    for call in scope.of(ast.Call):
+        callee, copied = scope.callee(call), call.args[0] if call.args else None
+        if copied is None or not (copied is node or ast.unparse(copied) in names):
+            continue
+        if callee == "type" or (callee == "isinstance" and "Parameter" in ast.unparse(call.args[-1])):
+            return call
+    return None
 
 
 def _clone(node: ast.Call, scope: Scope) -> Fix:

@@ -65,7 +65,24 @@ def written_always(value: Value, write: ast.stmt, branch: ast.stmt, facts: Funct
         )
     if value.leaves and (cut := _cut_at_once(value, write, facts)) is not None:
         yield Obstacle(f"`{snippet(write)}` writes into memory of which `{snippet(cut)}` gives several views at once")
+    made = kept_result(value, branch, facts)
+    if made is not None:
+        yield Obstacle(f"`{snippet(write)}` writes into the result of `{snippet(made)}`, which its backward pass needs")
     yield from _backward_would_fail(value, write, branch, facts)
+
+
+def kept_result(value: Value, branch: ast.stmt, facts: FunctionFacts) -> ast.Call | None:
+    """What has made the memory and needs it for the backward pass, which fails after each write into it."""
+    for node in live_nodes(facts):
+        if not isinstance(node, ast.Call) or not node.lineno < branch.lineno:
+            continue
+        if (facts.callee(node) or "").rpartition(".")[2] not in _KEEPS_RESULT:
+            continue
+        result = facts.value(node)
+        floating = result.is_tensor and bool(result.leaves) and result.dtype not in ("int", "bool")
+        if floating and result.storage and result.storage == value.storage:
+            return node
+    return None
 
 
 def _cut_at_once(value: Value, write: ast.stmt, facts: FunctionFacts) -> ast.expr | None:
@@ -190,6 +207,11 @@ _SELECTIONS = frozenset(
     {"torch.where", "Tensor.where", "torch.masked_fill", "Tensor.masked_fill", "Tensor.masked_fill_"}
 )
 """What keeps for the backward pass which elements it took, and nothing else."""
+_KEEPS_RESULT = frozenset(
+    {"norm", "vector_norm", "sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "sigmoid", "tanh", "tan"}
+    | {"softmax", "log_softmax", "logsumexp", "relu", "prod", "cumprod", "std", "amax", "amin", "cdist"}
+)
+"""Whose derivative PyTorch computes of the result (tools/autograd/derivatives.yaml)."""
 _KEEPS_NOTHING = frozenset(
     {
         "clone",
