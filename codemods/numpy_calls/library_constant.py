@@ -35,7 +35,8 @@ result is a constant of the graph, which counts for these arguments: `operator.i
 graph is bound to, so that each new size is compiled anew. The function must give the same result each time, no
 argument may be a tensor where that is not proved, and nobody may write into the result (`constant-result`). Where the
 length of an object is asked, that object may be an argument: PyTorch 2.13 takes it, 2.11 raises while it traces.
-Declined where an argument is an array or computed from a tensor, and where what it gives is written into or kept.
+Declined where an argument is an array or computed from a tensor, or is not known and given to what computes with arrays
+(`scipy.spatial`), and where what it gives is written into or kept.
 
 Graph breaks: GB0007, GB0156, GB6012. torch: all supported versions.
 """
@@ -57,6 +58,8 @@ from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 _LIBRARIES = frozenset({"pywt", "scipy", "librosa", "skimage", "sympy"})
+_OF_ARRAYS = tuple(f"scipy.{name}." for name in ("cluster", "interpolate", "linalg", "ndimage", "sparse", "spatial"))
+"""What computes with points, images and matrices: an argument of unknown kind is hardly a number there."""
 _ARRAYS = ("numpy.", "math.", "ndarray.")
 _PURE = frozenset(
     {"len", "range", "int", "float", "abs", "min", "max", "sum", "round", "tuple", "list", "zip", "sorted"}
@@ -160,6 +163,8 @@ def _obstacle(node: ast.Call, func: ast.expr, given: list[ast.expr], scope: Scop
     if any(isinstance(one, ast.Starred) for one in given) or any(keyword.arg is None for keyword in node.keywords):
         return "some arguments are not written out"
     odd = _computed(given, scope, measured=func is not node.func)
+    if odd is None and (scope.callee(node) or "").startswith(_OF_ARRAYS):
+        odd = next((one for one in given if scope.value(one).is_unknown), None)
     if odd is not None:
         return f"`{snippet(odd)}` is not known to be a number or a text: compute it outside the compiled code"
     parent = scope.parents.get(node)
