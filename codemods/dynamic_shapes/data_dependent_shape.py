@@ -355,8 +355,7 @@ def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bo
         return len(node.args) == 1 and not method and not {"input", "other"} & set(keywords)
     if form == "no_class_count":
         classes = node.args[1] if len(node.args) > 1 else keywords.get("num_classes")
-        const = scope.value(classes).const if classes is not None else None
-        return classes is None or (const is not None and const.value == -1)
+        return classes is None or _counts_classes(classes, scope)
     if form == "tensor_repeats":
         size = keywords.get("output_size")
         if size is not None and (isinstance(size, ast.IfExp) or Kind.NONE not in scope.value(size).kinds):
@@ -367,6 +366,24 @@ def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bo
             return not method
         return scope.value(repeats).is_tensor or is_difference(repeats, scope)
     return False
+
+
+def _counts_classes(classes: ast.expr, scope: Scope) -> bool:
+    """Whether a number of classes is -1: in all calls, or in those that give none (`if classes is None: ...`)."""
+    const = scope.value(classes).const
+    if const is not None:
+        return bool(const.value == -1)
+    given = (
+        [scope.parents[store] for store in scope.names(classes.id, stores=True)]
+        if isinstance(classes, ast.Name)
+        else []
+    )
+    return any(isinstance(by, ast.Assign) and _is_minus_one(by.value, scope) for by in given)
+
+
+def _is_minus_one(node: ast.expr, scope: Scope) -> bool:
+    const = scope.value(node).const
+    return const is not None and bool(const.value == -1)
 
 
 def _advice(node: ast.Subscript, mask: ast.expr, in_place: bool, scope: Scope) -> str:

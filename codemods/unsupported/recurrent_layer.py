@@ -86,9 +86,13 @@ class RecurrentLayer(Rule):
         for layer, node in (*flattened.items(), *run.items()):
             name = ast.unparse(layer)
             message = f"`{snippet(node)}`: Dynamo does not trace recurrent layers, and the graph breaks"
-            advice = _ADVICE.format(it=f"it and `{_METHOD}`" if layer in run and name in names else "it")
-            # What is asked of a layer that the function runs as well goes where the layer goes.
-            repeats = layer in flattened and name in others
+            advice = _ADVICE.format(it=f"it and `{_METHOD}`" if name in names & others else "it")
+            # What is asked of a layer that the function runs as well goes where the layer goes. The function is given
+            # up where it first meets the layer.
+            if layer in flattened:
+                repeats = name in others and not any(_is_behind(node, by, scope) for by in _same(name, run))
+            else:
+                repeats = any(_is_behind(by, node, scope) for by in _same(name, flattened))
             yield replace(self.declined(scope, node, message, advice), repeats=repeats)
         mentions: list[ast.Attribute | ast.Name] = [*scope.of(ast.Attribute), *scope.of(ast.Name)]
         for mention in mentions:
@@ -112,6 +116,17 @@ def _calls_of_layers(
         elif _holds_layer(func, by_name, scope):
             run[func] = node
     return flattened, run
+
+
+def _same(name: str, calls: Mapping[ast.expr, ast.Call]) -> Iterator[ast.Call]:
+    return (call for layer, call in calls.items() if ast.unparse(layer) == name)
+
+
+def _is_behind(first: ast.Call, second: ast.Call, scope: Scope) -> bool:
+    """Whether the second call stands in what follows the statement of the first, in its block."""
+    block = scope.block(scope.statement(first))
+    behind = block[block.index(scope.statement(first)) + 1 :]
+    return any(second is node for statement in behind for node in ast.walk(statement))
 
 
 def _asked_to_flatten(scope: Scope) -> frozenset[str]:

@@ -23,6 +23,8 @@ class Interpreter(Expressions):
         """Walk the function; what was found stands in the result, those of `self` too."""
         env = self.parameters()
         end = self.block(self.function.node.body, env)
+        if end is not None and not self.returned and self.function.node.name == "__init__":
+            self._keep_what_is_left(end)
         if end is not None:
             self.returned.append(values.NONE)
         if any(self.function.of(kind) for kind in (ast.Yield, ast.YieldFrom)):
@@ -30,6 +32,16 @@ class Interpreter(Expressions):
         else:
             self.facts.returns = join_all(self.returned)
         return self.facts
+
+    def _keep_what_is_left(self, end: Env) -> None:
+        """What an attribute holds when the object is made, where of one of the values that it had nothing is known.
+
+        `self.p = p` says nothing where `self.p = np.array(p)` follows in all branches.
+        """
+        for name, value in self.facts.self_assigned.items():
+            left = end.get(f"{self.self_name}.{name}")
+            if value.is_unknown and left is not None and not left.is_unknown:
+                self.facts.self_assigned[name] = left
 
     def block(self, body: Sequence[ast.stmt], env: Env | None) -> Env | None:
         """Walk statements; None when the end of the block is not reached."""

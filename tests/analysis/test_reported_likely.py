@@ -1116,6 +1116,29 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return self.made(y)[0] * self.lstm.hidden_size + self.cell.hidden_size  # BREAK
         """,
     },
+    "an attribute that `__init__` gives another value in all branches, and one that may stay what it was": {
+        "pkg/flipped.py": """
+            import numpy as np
+
+            class Flip(nn.Module):
+                def __init__(self, share=0.4, other=None):
+                    super().__init__()
+                    self.share = share
+                    if isinstance(self.share, (float, int)):
+                        self.share = np.array([self.share, self.share])
+                    else:
+                        self.share = np.array(self.share)
+                    self.other = other
+                    if isinstance(self.other, list):
+                        self.other = np.array(self.other)
+                def forward(self, x: Tensor):
+                    if self.share[0] == 0:  # BREAK
+                        return x
+                    if self.other[0] == 0:
+                        return x.flip(0)
+                    return x.flip(-1)
+        """,
+    },
     "parts of what a function is given: the fields of a named tuple, attributes, items of a dict": {
         "pkg/parts.py": """
             def policy_error(data):

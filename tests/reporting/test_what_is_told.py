@@ -710,7 +710,8 @@ def test_a_flag_that_would_not_do_for_what_is_compiled_is_not_advised_there(
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("self.rnn.flatten_parameters()\nx = self.rnn(x)[0]", ["self.rnn(x)"]),
+        ("self.rnn.flatten_parameters()\nx = self.rnn(x)[0]", ["self.rnn.flatten_parameters()"]),
+        ("if self.training:\n    self.rnn.flatten_parameters()\nx = self.rnn(x)[0]", ["self.rnn(x)"]),
         ("self.rnn.flatten_parameters()", ["self.rnn.flatten_parameters()"]),
         ("self.other.flatten_parameters()\nx = self.rnn(x)[0]", ["self.other.flatten_parameters()", "self.rnn(x)"]),
     ],
