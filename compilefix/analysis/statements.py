@@ -34,13 +34,13 @@ class Interpreter(Expressions):
         return self.facts
 
     def _keep_what_is_left(self, end: Env) -> None:
-        """What an attribute holds when the object is made, where of one of the values that it had nothing is known.
+        """What an attribute holds when the object is made: an array, or where nothing is known of a value it had.
 
         `self.p = p` says nothing where `self.p = np.array(p)` follows in all branches.
         """
         for name, value in self.facts.self_assigned.items():
             left = end.get(f"{self.self_name}.{name}")
-            if value.is_unknown and left is not None and not left.is_unknown:
+            if left is not None and (left.is_(Kind.NDARRAY) or (value.is_unknown and not left.is_unknown)):
                 self.facts.self_assigned[name] = left
 
     def block(self, body: Sequence[ast.stmt], env: Env | None) -> Env | None:

@@ -1118,10 +1118,11 @@ CASES: Mapping[str, Mapping[str, str]] = {
     },
     "an attribute that `__init__` gives another value in all branches, and one that may stay what it was": {
         "pkg/flipped.py": """
+            from collections.abc import Sequence
             import numpy as np
 
             class Flip(nn.Module):
-                def __init__(self, share=0.4, other=None):
+                def __init__(self, share: Sequence[float] | float = 0.4, other=None):
                     super().__init__()
                     self.share = share
                     if isinstance(self.share, (float, int)):
