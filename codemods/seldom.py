@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from compilefix.analysis.host_work import shows_progress, stops_by_the_clock
 from compilefix.analysis.regions import is_given_to_compile
 from compilefix.analysis.values import Kind
+from compilefix.codemods.unknown_settings import reads_unset, says_unknown
 from compilefix.source.definitions import Function
 from compilefix.source.syntax import asks_for_none, conjuncts, is_literal, last_name, unpacks
 from compilefix.source.tree import parents, walk
@@ -47,8 +48,14 @@ _SENDS = frozenset(
     f"torch.distributed.{name}"
     for name in ("batch_isend_irecv", "isend", "irecv", "P2POp", "send_object_list", "recv_object_list")
 )
-_BETWEEN_DEVICES = ("torch.cuda.comm.", "torch.nn.parallel.comm.", "torch.cuda.nccl.")
+_BETWEEN_DEVICES = (
+    *("torch.cuda.comm.", "torch.nn.parallel.comm.", "torch.cuda.nccl.", "torch.nn.parallel.scatter"),
+    *("torch.nn.parallel.replicate", "torch.nn.parallel.parallel_apply", "torch.nn.parallel.gather"),
+)
 """What begins the names of calls by which one process works on several devices, as nobody compiles."""
+
+_NETWORKS = frozenset({"hivemind", "grpc", "rpyc", "zmq", "websockets"})
+"""Packages by which a file asks other machines for what it computes: its modules stand for what is compiled there."""
 
 
 def hardly_runs(node: ast.AST, scope: Scope) -> bool:
@@ -58,14 +65,18 @@ def hardly_runs(node: ast.AST, scope: Scope) -> bool:
         return True
     if _MAKES.search(scope.function.node.name) and not _LOADS.isdisjoint(scope.called):
         return True
-    return _stands_aside(node, scope) or _holds_what_stands_aside(node, scope) or scope.is_set_up
+    if _stands_aside(node, scope) or _holds_what_stands_aside(node, scope) or scope.is_set_up:
+        return True
+    return reads_unset(scope.statement(node), scope)
 
 
 def _works_round_a_model(scope: Scope) -> bool:
-    """Whether a function sends to other processes, or runs a model step by step, for so long as it takes or may."""
+    """Whether a function sends to others, or runs a model step by step, for so long as it takes or may."""
+    function = scope.function
     if not _SENDS.isdisjoint(scope.called) or any(name.startswith(_BETWEEN_DEVICES) for name in scope.called):
         return True
-    function = scope.function
+    if not _NETWORKS.isdisjoint(function.module.packages):
+        return True
     if _SAMPLES.search(function.node.name) and shows_progress(function):
         return True
     return stops_by_the_clock(function) or _searches(function)
@@ -418,7 +429,11 @@ def _holder(node: ast.expr) -> ast.expr:
     return node
 
 
-_SELDOM = (_exports, _debugs, _sets_up, _is_for_other_callers)
+def _says_unknown(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
+    return block is branch.orelse and says_unknown(branch, scope)
+
+
+_SELDOM = (_exports, _debugs, _sets_up, _is_for_other_callers, _says_unknown)
 
 
 def is_set_up_by_callers(scope: Scope) -> bool:

@@ -63,10 +63,10 @@ from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in, walk
 
 _FIXED = re.compile(
-    r"class(es)?$|channels?$|fields?$|heads?$|features?$|labels?$|experts?$|joints?$|key_?points?$|landmarks?$"
-    r"|levels?$|scales?$|sources?$|speakers?$"
+    r"(class(es)?|channels?|fields?|heads?|features?|labels?|experts?|joints?|key_?points?|landmarks?"
+    r"|levels?|scales?|sources?|speakers?)(_(q|k|v|kv|in|out))?$"
 )
-"""What the names of sizes end in of which a model has the same number in every call."""
+"""What the names of sizes end in of which a model has the same number in every call: `num_classes`, `nheads_k`."""
 _ADVICE = (
     "compute the whole dimension at once; where a turn needs the one before, keep the length fixed, or leave the loop "
     "outside of the compiled code"

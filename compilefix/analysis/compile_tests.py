@@ -196,7 +196,10 @@ def _without_fallback(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _held(name: str, module: Module, project: Project) -> list[str]:
-    """The functions that a global name of a module may hold: `getattr(torch.compiler, "is_compiling", None)`."""
+    """The functions that a global name of a module may hold: `getattr(torch.compiler, "is_compiling", None)`.
+
+    Or that it is another name of: `_is_compiling = torch.compiler.is_compiling`.
+    """
     owner, _, attribute = name.rpartition(".")
     if owner in project.modules:
         module = project.modules[owner]
@@ -212,4 +215,6 @@ def _held(name: str, module: Module, project: Project) -> list[str]:
             names = [a.value for a in part.args[1:2] if isinstance(a, ast.Constant) and isinstance(a.value, str)]
             holder = module.qualified(part.args[0]) if part.args else None
             found += [f"{holder}.{n}" for n in names if holder is not None]
+        elif isinstance(part, ast.Attribute) and (other := module.qualified(part)) is not None:
+            found.append(other)
     return found

@@ -131,7 +131,7 @@ class Legality:
             if effects.mutates is not None:
                 yield Obstacle(f"a branch is not free of effects: {effects.mutates}")
             if effects.always is not None:
-                yield Obstacle(f"a branch has an effect on the host: {effects.always}")
+                yield Obstacle(f"a branch works on the host: {effects.always}")
             elif effects.host is not None:
                 yield Obstacle(f"a branch may log on the other side's inputs: {effects.host}", "branches-total")
             if effects.checks is not None:

@@ -31,6 +31,9 @@ _SEARCHES = re.compile(r"(Beam|Greedy)Search")
 _MAKES_RESULTS = re.compile(r"^Post_?[Pp]rocess")
 """How classes are called that make results of what a model gave, where they hold nothing that is trained."""
 
+_PROCESSES_DATA = re.compile(r"Data_?(Pre|Post)?[Pp]rocess(or|ing)$")
+"""How classes are called that bring a batch to a model, and its results back: they hold the model that is compiled."""
+
 _OF_MODELS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "named_modules"})
 
 
@@ -79,7 +82,9 @@ def library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple
                     method = cls.methods[name]
                     apart = makes_pictures(method) or is_for_another_framework(cls, project)
                     apart = apart or _is_for_data(cls, project) or _goes_over_a_model(method)
-                    apart = apart or _SEARCHES.search(cls.node.name) is not None
+                    apart = apart or any(
+                        named.search(cls.node.name) is not None for named in (_SEARCHES, _PROCESSES_DATA)
+                    )
                     apart = apart or (_MAKES_RESULTS.search(cls.node.name) is not None and not _learns(cls))
                     yield method, f"{method.qualname} by itself" if apart else method.qualname
 

@@ -719,3 +719,63 @@ def test_a_flag_that_would_not_do_for_what_is_compiled_is_not_advised_there(
 def test_a_recurrent_layer_and_what_it_is_asked_for_are_told_once(body: str, expected: list[str]) -> None:
     found = told(module(body, "self.rnn = nn.GRU(3, 3)\nself.other = nn.GRU(3, 3)"))
     assert [f.message.split("`")[1] for f in found if f.code == "CF715"] == expected
+
+
+def test_another_name_of_a_test_for_being_compiled_is_known() -> None:
+    body = "if not _is_compiling():\n    print('eager')\nif _is_compiling():\n    print('compiled')"
+    text = module(body).replace("KEPT = {}", "_is_compiling = torch.compiler.is_compiling")
+    assert ["compiled" in f.source_line for f in told(text)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"), [("print('unknown', mode)", True), ("print('sum')\n    x = x * 2", False)]
+)
+def test_what_says_that_a_setting_is_unknown_is_told_behind_the_rest(last: str, expected: bool) -> None:
+    chain = "if mode == 'mean':\n    x = x - 1\nelif mode in ('sum', 'all'):\n    x = x + 1\nelse:\n    "
+    text = module(chain + last).replace("old=None", "mode='mean'")
+    assert quiet(text, "print") == [expected]
+    assert quiet(text.replace("if mode == 'mean'", "if self.kept"), "print") == [False]
+
+
+@pytest.mark.parametrize(
+    ("made", "more", "expected"),
+    [
+        ("self.kept = None", "", True),
+        ("self.last = nn.Linear(3, 3)", "", False),
+        ("self.kept, self.last = None, x", "", False),
+        ("self.register_buffer('last', torch.ones(3))", "", False),
+        ("for name in KEPT:\n    setattr(self, name, 1)", "", False),
+        ("self.kept = None", "\n@property\ndef last(self):\n    return self.kept\n", False),
+    ],
+)
+def test_what_reads_an_attribute_that_is_nowhere_given_is_told_behind_the_rest(
+    made: str, more: str, expected: bool
+) -> None:
+    text = module("y = torch.autograd.grad(x.sum(), self.last)", made, more)
+    assert quiet(text, "grad(") == [expected]
+
+
+@pytest.mark.parametrize(("name", "apart"), [("ImageDataProcessor", True), ("DataPreprocessor", True), ("Data", False)])
+def test_what_brings_the_data_to_a_model_is_told_apart(name: str, apart: bool) -> None:
+    text = module("x = x[x > 0]").replace("Model", name)
+    assert {f.reached_by[0].endswith(" by itself") for f in told(text)} == {apart}
+
+
+@pytest.mark.parametrize(("package", "expected"), [("hivemind", True), ("math", False)])
+def test_what_asks_other_machines_is_told_behind_the_rest(package: str, expected: bool) -> None:
+    text = module("x = x[x > 0]").replace("import warnings\n", f"from {package} import log\nimport warnings\n")
+    assert quiet(text, "x[x > 0]") == [expected]
+
+
+def test_a_loop_over_the_heads_of_the_keys_is_told_behind_the_rest() -> None:
+    text = module(
+        "num_heads_kv = x.size(1)\nloss = 0\nfor i in range(num_heads_kv):\n    loss = loss + self.use(x[:, i])"
+    )
+    assert quiet(text, "for i") == [True]
+
+
+@pytest.mark.parametrize("call", ["replicate(self.kept, [0, 1])", "parallel_apply(self.kept, x)"])
+def test_what_runs_copies_of_a_layer_is_told_behind_the_rest(call: str) -> None:
+    text = module(f"self.use({call})\nx = x[x > 0]")
+    imported = "from torch.nn.parallel.parallel_apply import parallel_apply\nfrom torch.nn.parallel import replicate\n"
+    assert quiet(text.replace("import warnings\n", f"import warnings\n{imported}"), "x[x > 0]") == [True]
