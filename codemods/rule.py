@@ -228,11 +228,16 @@ def _called(node: ast.AST) -> str | None:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
 
 
+_SAYS_WHAT_TO_DO = (" outside ", "give the loop a bound", "goes with the ")
+"""What stands in reasons that name a way on."""
+
+
 class Rule(ABC):
     """One graph-break or recompile pattern. A rule is one file: its docstring, its metadata, `find`.
 
     `torch` tells the versions in which the pattern costs something: for others as the target the rule is silent.
-    The fixes of one that is `last` are made when no other is left to make.
+    The fixes of one that is `last` are made when no other is left to make. `by_hand` says what to do where there is no
+    fix, behind reasons that only tell what is in the way.
     """
 
     code: ClassVar[str]
@@ -244,6 +249,7 @@ class Rule(ABC):
     assumptions: ClassVar[tuple[str, ...]] = ()
     last: ClassVar[bool] = False
     hints: ClassVar[tuple[str, ...]] = ()
+    by_hand: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -289,6 +295,12 @@ class Rule(ABC):
     def declined(self, scope: Scope, node: ast.AST, message: str, reason: str, **changes: object) -> Finding:
         """A finding without a fix, and why."""
         return self._finding(scope, node, message, None, reason, **changes)
+
+    def obstructed(self, scope: Scope, node: ast.AST, message: str, reason: str, **changes: object) -> Finding:
+        """A finding without a fix: what is in the way, and what to do by hand unless that is said there."""
+        if not any(said in reason for said in _SAYS_WHAT_TO_DO):
+            reason = f"{reason}; {self.by_hand}"
+        return self.declined(scope, node, message, reason, **changes)
 
     def _finding(
         self, scope: Scope, node: ast.AST, message: str, fix: Fix | None, reason: str | None, **changes: object

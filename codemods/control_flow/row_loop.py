@@ -91,6 +91,7 @@ class RowLoop(Rule):
     summary = "loop that fills rows up to lengths from a tensor"
     gb = ("GB0124", "GB0033")
     hints = ("for ",)
+    by_hand = "compare `torch.arange` with the bounds, and fill with `torch.where`"
     assumptions = (
         "rows-match",
         "enough-dimensions",
@@ -128,7 +129,7 @@ class RowLoop(Rule):
         template.refuse(_fits(found.filled, found.value, found.loop, scope))
         at = found.loop.body[-1]
         if template.broken is not None:
-            return self.declined(scope, at, message, template.broken)
+            return self.obstructed(scope, at, message, template.broken)
         edit = scope.edit(found.loop, block_code(found, scope, template), **template.parts)
         fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, at, message, fix)
@@ -140,7 +141,7 @@ class RowLoop(Rule):
         template.refuse(box_value(found, list(_fits(found.filled, found.value, found.loop, scope)), scope))
         at = found.loop.body[-1]
         if template.broken is not None:
-            return self.declined(scope, at, message, template.broken)
+            return self.obstructed(scope, at, message, template.broken)
         edit = scope.edit(found.loop, box_code(found, scope, template), **template.parts)
         fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, at, message, fix)
@@ -154,7 +155,7 @@ class RowLoop(Rule):
         for fill in fills:
             template.refuse(_obstacles(node, rows, fill, fills, scope))
         if template.broken is not None:
-            return self.declined(scope, at, message, template.broken)
+            return self.obstructed(scope, at, message, template.broken)
         edit = scope.edit(node, _code(fills, scope, template), **template.parts)
         fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, at, message, fix)

@@ -120,6 +120,7 @@ class TensorIf(Rule):
     summary = "if statement on a tensor that selects values"
     gb = ("GB0170",)
     hints = ("if ",)
+    by_hand = "select with `torch.where` what both sides compute, or decide outside the compiled code"
     assumptions = (
         "branches-total",
         "condition-one-element",
@@ -206,16 +207,16 @@ class TensorIf(Rule):
                 code = selected_values(links, scope, template)
                 edits = () if code is None else (scope.edit(node, code, **template.parts),)
         except Refused as refusal:
-            return self.declined(scope, node, message, str(refusal))
+            return self.obstructed(scope, node, message, str(refusal))
         taken = [s for link in links if not ends_in_exception(link.body, scope) for s in link.body]
         template.refuse(unbound_where_skipped(taken, node, scope))
         template.refuse(_bound_by_test(links))
         if not edits or template.broken is not None:
-            return self.declined(scope, node, message, template.broken or "the branches do not select values")
+            return self.obstructed(scope, node, message, template.broken or "the branches do not select values")
         if "finite-derivative" in template.assumptions:
             behind = [] if rest is not None else _behind(node, scope)
             if (of_nan := computed_of_nan(links, behind, scope)) is not None:
-                return self.declined(scope, node, message, of_nan)
+                return self.obstructed(scope, node, message, of_nan)
         text = "\n".join(edit.template for edit in edits)
         late = "emit(" in text
         needed = imports(scope) if ".where(" in text else ()
@@ -269,7 +270,7 @@ class TensorIf(Rule):
         of_nan = computed_of_nan(links_of(node), behind, scope) if "finite-derivative" in template.assumptions else None
         if not edits or of_nan is not None or template.broken is not None:
             reason = of_nan or template.broken or "the turn cannot always run"
-            return self.declined(scope, node, message, reason)
+            return self.obstructed(scope, node, message, reason)
         always = tuple(scope.span(statement) for statement in turn.body)
         fix = Fix((*edits, *template.edits), imports(scope), template.assumptions, template.reasons, always=always)
         return self.fixed(scope, node, message, fix)
@@ -281,9 +282,9 @@ class TensorIf(Rule):
         try:
             code = late_effects(node, calls, scope, template)
         except Refused as refusal:
-            return self.declined(scope, node, message, str(refusal))
+            return self.obstructed(scope, node, message, str(refusal))
         if code is None or template.broken is not None:
-            return self.declined(scope, node, message, template.broken or "the condition is not all tensors")
+            return self.obstructed(scope, node, message, template.broken or "the condition is not all tensors")
         edit = scope.edit(node, code, **template.parts)
         fix = Fix((edit, *template.edits), (), template.assumptions, template.reasons, boundary=True)
         return self.fixed(scope, node, message + where_to_wrap(scope), fix)

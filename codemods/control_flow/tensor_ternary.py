@@ -83,6 +83,7 @@ class TensorTernary(Rule):
     summary = "conditional expression on a tensor"
     gb = ("GB0170",)
     hints = (" else ", "else\n", "else(")
+    by_hand = "select with `torch.where` what both sides compute, or decide outside the compiled code"
     assumptions = (
         "branches-total",
         "condition-one-element",
@@ -135,7 +136,7 @@ class TensorTernary(Rule):
         template.refuse(order_kept(node.test, scope))
         test = condition(tests, scope, template)
         if test is None:
-            return self.declined(
+            return self.obstructed(
                 scope, node, message, template.broken or "the condition cannot be written as one tensor"
             )
         names = _targets(node, scope)
@@ -165,7 +166,7 @@ class TensorTernary(Rule):
         if any(isinstance(parent, ast.FormattedValue) for parent in scope.ancestors(node)):
             return self.declined(scope, node, message, "the text of a tensor names the operation that made it")
         if template.broken is not None:
-            return self.declined(scope, node, message, template.broken)
+            return self.obstructed(scope, node, message, template.broken)
         edit = scope.edit(node, code, **template.parts)
         always = (scope.span(node.body), scope.span(node.orelse))
         edits = (edit, *template.edits)

@@ -80,6 +80,7 @@ class TensorWhile(Rule):
     summary = "while loop on a tensor, or for loop that a tensor ends"
     gb = ("GB0170", "GB7000")
     hints = ("while", "for ")
+    by_hand = "give the loop a bound and mask finished elements, or run it outside the compiled code"
     assumptions = (
         "bounded-loop",
         "branches-total",
@@ -121,9 +122,9 @@ class TensorWhile(Rule):
                 code, template = in_graph, unbounded
             elif template.broken is not None and unbounded.broken is not None:
                 reason = f"{template.broken}; as `torch.while_loop`: {unbounded.broken}"
-                return self.declined(scope, node, message, reason)
+                return self.obstructed(scope, node, message, reason)
         if code is None or template.broken is not None:
-            return self.declined(scope, node, message, template.broken or "the turns cannot be masked")
+            return self.obstructed(scope, node, message, template.broken or "the turns cannot be masked")
         edit = scope.edit(loop, code, **template.parts)
         return self.fixed(
             scope, node, message, Fix((edit, *template.edits), imports(scope), template.assumptions, template.reasons)

@@ -61,6 +61,8 @@ from compilefix.source.syntax import single_target
 from compilefix.source.tree import elements_of
 
 _ORDERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_BY_HAND = "give the others a weight of zero, or select outside the compiled code"
+"""What to do where the elements that are selected are reduced, or counted, in a way that takes no others."""
 _CAPTURE = "where the shape itself is needed, set `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"
 GOES_WITH = "goes with the fix of"
 """So begins what is said of a selection that the fix of another rule does away with."""
@@ -168,7 +170,8 @@ def _reason(node: ast.Subscript, drafts: Sequence[Draft]) -> str | None:
         broken = draft.broken
         if broken is not None and any(node in ast.walk(definition) for definition in draft.elements.definitions):
             reduction = draft.found.node
-            return f"line {reduction.lineno}, `{snippet(reduction)}`, cannot be computed of all elements: {broken}"
+            place = f"line {reduction.lineno}, `{snippet(reduction)}`"
+            return f"{place}, cannot be computed of all elements: {broken}; {_BY_HAND}"
     return None
 
 

@@ -124,6 +124,7 @@ class MaskedWrite(Rule):
     name = "masked-write"
     summary = "masked elements that are read, computed with and written back"
     gb = ("GB0033", "GB0036")
+    by_hand = "compute the new values of all elements, and select with `torch.where`"
     assumptions = (
         "same-shape-dtype",
         "branches-total",
@@ -172,7 +173,7 @@ class MaskedWrite(Rule):
         made = selected_code(found, template, scope)
         if made is None or template.broken is not None:
             reason = template.broken or "the new values are not computed element by element"
-            return self.declined(scope, found.call, message, reason)
+            return self.obstructed(scope, found.call, message, reason)
         code, elements = made
         edits = expression_edits(found.call, code, elements, template)
         fix = Fix(edits, imports(scope), template.assumptions, template.reasons)
@@ -184,7 +185,7 @@ class MaskedWrite(Rule):
         template = Template()
         code = code_of_places(found, template, scope)
         if template.broken is not None:
-            return self.declined(scope, found.statement, message, template.broken)
+            return self.obstructed(scope, found.statement, message, template.broken)
         gone = (scope.edit(definition, "") for definition in wholes_of(found.definitions))
         edits = (*gone, scope.edit(found.statement, code, **template.parts))
         fix = Fix(edits, imports(scope), template.assumptions, template.reasons)
@@ -199,7 +200,7 @@ class MaskedWrite(Rule):
         code = selected(found, template, scope)
         edits = _with_guard(found.statement, found.mask.node, found.value, code, template, scope)
         if template.broken is not None:
-            return self.declined(scope, found.statement, message, template.broken, gb=())
+            return self.obstructed(scope, found.statement, message, template.broken, gb=())
         always = () if edits[0].target == scope.span(found.statement) else (scope.span(found.statement),)
         fix = Fix(edits, imports(scope), template.assumptions, template.reasons, always=always)
         return self.fixed(scope, found.statement, message, fix, gb=())
@@ -209,7 +210,7 @@ class MaskedWrite(Rule):
         template = Template()
         code = numbered_code(found, template, scope)
         if template.broken is not None:
-            return self.declined(scope, found.statement, message, template.broken, gb=("GB0033",))
+            return self.obstructed(scope, found.statement, message, template.broken, gb=("GB0033",))
         edit = scope.edit(found.statement, code, **template.parts)
         fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, found.statement, message, fix, gb=("GB0033",))
@@ -224,7 +225,7 @@ class MaskedWrite(Rule):
                     [Obstacle(f"elements of `{snippet(target.value)}` may share memory: `copy_` refuses that")]
                 )
         if not edits or template.broken is not None:
-            return self.declined(scope, found.statement, message, template.broken or "the rows are not written back")
+            return self.obstructed(scope, found.statement, message, template.broken or "the rows are not written back")
         always = (scope.span(found.statement),) if found.guard is not None else ()
         fix = Fix(edits, imports(scope), template.assumptions, template.reasons, always=always)
         return self.fixed(scope, found.statement, message, fix)
@@ -254,7 +255,7 @@ class MaskedWrite(Rule):
             if lines and placed.placed and again.broken is None:
                 return self._fixed_write(node, target, placed, lines, again, message)
             reason = template.broken or "the new values are not computed element by element"
-            return self.declined(scope, _place(node, selection, scope), message, reason)
+            return self.obstructed(scope, _place(node, selection, scope), message, reason)
         return self._fixed_write(node, target, elements, lines, template, message)
 
     def _fixed_write(
@@ -272,7 +273,7 @@ class MaskedWrite(Rule):
         divisor = _kept_from_zero(node, elements) if near else None
         if divisor is not None:
             reason = f"`{divisor}` is divided by, and the mask asks for it: zeros would come back as NaN gradients"
-            return self.declined(scope, node, message, reason)
+            return self.obstructed(scope, node, message, reason)
         edits = elements.edits(node, lines, template)
         fills = fills_of(target.value, scope, template)
         edits = (*edits, *(e for e in fills if not any(e.target.overlaps(other.target) for other in edits)))
@@ -289,7 +290,7 @@ class MaskedWrite(Rule):
         else:
             edits = (scope.edit(node, line, **template.parts), scope.edit(rows.definition, ""))
         if template.broken is not None:
-            return self.declined(scope, place, message, template.broken)
+            return self.obstructed(scope, place, message, template.broken)
         always = () if edits[0].target == scope.span(node) else (scope.span(node),)
         fix = Fix(edits, imports(scope), template.assumptions, template.reasons, always=always)
         return self.fixed(scope, place, message, fix)

@@ -109,19 +109,18 @@ _NUMBERS = frozenset({Kind.STATIC, Kind.SIZE, Kind.NUMBER})
 _NEEDED = re.compile(
     r"the number is (used as a Python number in `[^`]*`|an index of `[^`]*`, which is not known to be a tensor)$"
 )
-_NEEDS_NUMBER = ", which takes no tensor"
 _FROM_OUTSIDE = "pass the number in from outside the compiled code"
 _OWN_OPERATOR = "make the function that calls it an operator of your own (`torch.library.custom_op`)"
+_SAYS_WHAT_TO_DO = ("outside", "see the finding", "goes with the ", "keep ", " use ", _OWN_OPERATOR)
 _TENSOR_THERE = f"keep it a tensor there, or {_FROM_OUTSIDE}"
 
 
 def _advised(finding: Finding) -> Finding:
     """A finding that says what to do where its reason only names the use of the number."""
-    if finding.declined is not None and finding.declined.endswith(_NEEDS_NUMBER):
-        return replace(finding, declined=f"{finding.declined}; {_FROM_OUTSIDE}")
-    if finding.declined is None or not _NEEDED.search(finding.declined):
+    if finding.declined is None or any(said in finding.declined for said in _SAYS_WHAT_TO_DO):
         return finding
-    return replace(finding, declined=f"{finding.declined}; {_TENSOR_THERE}")
+    way = _TENSOR_THERE if _NEEDED.search(finding.declined) else _FROM_OUTSIDE
+    return replace(finding, declined=f"{finding.declined}; {way}")
 
 
 class NumberArithmetic(Rule):

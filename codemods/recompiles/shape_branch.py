@@ -76,7 +76,7 @@ class ShapeBranch(Rule):
             reason = "the sides compute different things; it costs one more compilation, not a graph break"
             return self.declined(scope, node, message, reason, minor=True)
         if template.broken is not None:
-            return self.declined(scope, node, message, template.broken)
+            return self.declined(scope, node, message, template.broken, minor=True)
         edit = scope.edit(node, template.use(statement), **template.parts)
         return self.fixed(scope, node, message, Fix((edit,), (), template.assumptions, template.reasons))
 
@@ -240,7 +240,9 @@ def _tested_amount(test: ast.expr, scope: Scope, template: Template) -> str | No
         return test.left.id
     if isinstance(test.ops[0], ast.Gt):
         if not _nonnegative(definition_of(test.left, scope), scope):
-            template.refuse([Obstacle(f"`{test.left.id}` may be negative, and a negative pad cuts off")])
+            name = test.left.id
+            way = f"where it is not, ask for `{name} != 0`"
+            template.refuse([Obstacle(f"`{name}` may be negative, and a negative pad cuts off: {way}")])
         return test.left.id
     return None
 

@@ -14,6 +14,7 @@ _ANOTHER_TENSOR = frozenset({"unsqueeze", "view", "transpose", "permute", "expan
 _COLLECTS = frozenset({"append", "extend", "add", "insert", "update", "setdefault", "put"})
 _ASKS = frozenset({"backward", "grad", "retain_grad", "register_hook", "requires_grad_"})
 _TELLS = frozenset({"requires_grad", "is_leaf", "grad_fn", "retains_grad", "_backward_hooks"})
+_WAY_ON = "ask for its gradient outside the compiled code"
 
 
 def made_here(owner: ast.Name, scope: Scope) -> bool:
@@ -114,7 +115,7 @@ def kept_by(owner: ast.expr, scope: Scope, *, behind: bool = False) -> str | Non
         if isinstance(parent, ast.Call) and (asking := _asked_by(parent, scope)) is not None:
             return f"`{asking}` is given it, and asks for a gradient"
         if not isinstance(parent, ast.Call | ast.BinOp | ast.UnaryOp | ast.Subscript | ast.Compare):
-            return f"`{owner.id}` leaves the function, or is given to unknown code"
+            return f"`{owner.id}` leaves the function, or is given to unknown code: {_WAY_ON}"
         used = used or use.lineno in way
     return None if used else "the tensor is made for the caller, who may ask for its gradient"
 

@@ -102,7 +102,7 @@ def _asked(call: ast.Call, scope: Scope) -> Asked | str:
     tensor, output = _only(given["inputs"]), _only(given["outputs"])
     summed = _summed(output, scope)
     if not isinstance(tensor, ast.Name) or not isinstance(summed or output, ast.Name):
-        return "`grad` is not given two plain names: what to differentiate, and by what"
+        return "the result and what it is differentiated by are not two names, as in `grad(y, x)`"
     weight = given.get("grad_outputs")
     weight = None if weight is None or is_literal(weight, None) else _only(weight)
     named = summed or output

@@ -83,6 +83,7 @@ _OF_TENSORS = frozenset(
 _FROM_ELSEWHERE = "is not made here, and others may know it: ask for its gradient outside the compiled code"
 _PERHAPS_FROM_OUTSIDE = "may be a part of what is not made here: ask for its gradient outside the compiled code"
 _FROM_OUTSIDE = "comes from the caller, who may rely on the change: make it before the compiled call"
+_LEAVES = "leaves the function, or is given to unknown code"
 
 
 class ParameterInForward(Rule):
@@ -123,6 +124,8 @@ class ParameterInForward(Rule):
         if reason is None and not (value.is_tensor and value.certain):
             reason = f"`{snippet(data)}` is not proved to be a tensor: of None an empty parameter is made"
         if reason is not None:
+            if reason.endswith(_LEAVES):
+                reason = f"{reason}: make it once, in `__init__`"
             return self.declined(scope, node, message, reason, gb=("GB0264",))
         template = Template()
         code = f"{template.use(data, operand=True)}.detach()"
@@ -198,6 +201,8 @@ class ParameterInForward(Rule):
             )
         reason = reason or _asked_by_called(scope)
         if reason is not None:
+            if reason.endswith(_LEAVES):
+                reason = f"{reason}: ask for its gradient outside the compiled code"
             return self.declined(scope, node, message, reason, gb=ids)
         template = Template()
         edit = (
@@ -473,7 +478,7 @@ def _other_use(node: ast.Call, scope: Scope) -> str | None:
     if isinstance(parent, ast.Return) and _is_request(node) and returned_to_compute(scope):
         return None
     if not isinstance(parent, ast.Assign):
-        return None if _computes(node, scope) else "the tensor leaves the function, or is given to unknown code"
+        return None if _computes(node, scope) else f"the tensor {_LEAVES}"
     target = parent.targets[0]
     if len(parent.targets) != 1 or not isinstance(target, ast.Name):
         return "the tensor is stored: make it in `__init__`"
@@ -492,7 +497,7 @@ def _left_by(name: ast.expr, scope: Scope) -> str | None:
         if use.id != name.id or not isinstance(use.ctx, ast.Load):
             continue
         if use not in scope.parents or not _computes(use, scope):
-            return f"`{name.id}` leaves the function, or is given to unknown code"
+            return f"`{name.id}` {_LEAVES}"
     return None
 
 

@@ -77,6 +77,13 @@ def listed_parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDe
     return frozenset(name for match in found if match for name in re.split(r"\s*,\s*", match["names"]))
 
 
+def no_tensors(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> frozenset[str]:
+    """The parameters that a docstring calls a list or a number, with no word of tensors or arrays beside that."""
+    lines = (line for line in _text(node).splitlines() if "ensor" not in line and "rray" not in line)
+    found = (_LISTED.match(line) for line in lines)
+    return frozenset(name for match in found if match for name in re.split(r"\s*,\s*", match["names"]))
+
+
 def _entries(function: Function) -> Iterator[tuple[Sequence[str], str]]:
     """The entries for tensors: the parameters that one is for, and its line."""
     if "ensor" not in (text := _text(function.node)):

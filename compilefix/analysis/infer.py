@@ -15,6 +15,7 @@ from compilefix.analysis.annotations import annotated
 from compilefix.analysis.attributes import Attributes
 from compilefix.analysis.counted_items import counted_keys
 from compilefix.analysis.decorated import changes_result
+from compilefix.analysis.docstrings import no_tensors
 from compilefix.analysis.evidence import Evidence, float_parameters
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.hints import Hints
@@ -115,7 +116,12 @@ class Inference:
         if function is self._alone:
             return {}
         given = self._given[1] if self._given is not None and self._given[0] is function else {}
-        return {**self._hints.of(function), **given}
+        passed = self._hints.of(function)
+        if any(value.is_tensor and not value.certain for value in passed.values()):
+            # What its own docstring calls a list is none because a caller, which is not sure, passes it on as a tensor.
+            listed = no_tensors(function.node)
+            passed = {n: v for n, v in passed.items() if n not in listed or not v.is_tensor or v.certain}
+        return {**passed, **given}
 
     def takes_tensor(self, function: Function, parameter: ast.arg) -> bool:
         """Whether a parameter is a tensor by its declaration, or else by what the code of the function does with it."""

@@ -35,6 +35,27 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return x + 1
         """,
     },
+    "what its own docstring calls a list, and a caller a tensor": {
+        "pkg/model.py": """
+            def rays(x: Tensor, size, count):
+                \'\'\'Rays of a camera.
+
+                Args:
+                    size (list of int): Height and width.
+                    count (Tensor): How many.
+                \'\'\'
+                height, width = size
+                rows = torch.arange(height)
+                return x + rows.sum() + torch.zeros(int(count)).sum()  # BREAK
+            def forward(x: Tensor, size, count):
+                \'\'\'Rays of a camera.
+
+                Args:
+                    size: (tensor [2]): Height and width.
+                \'\'\'
+                return rays(x, size, count)
+        """,
+    },
     "a layer that there may be, called where it is": {
         "pkg/model.py": """
             class Scaled(nn.Module):

@@ -779,3 +779,25 @@ def test_what_runs_copies_of_a_layer_is_told_behind_the_rest(call: str) -> None:
     text = module(f"self.use({call})\nx = x[x > 0]")
     imported = "from torch.nn.parallel.parallel_apply import parallel_apply\nfrom torch.nn.parallel import replicate\n"
     assert quiet(text.replace("import warnings\n", f"import warnings\n{imported}"), "x[x > 0]") == [True]
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "way"),
+    [
+        ("if x.sum() > 0:\n    self.use(old)", "CF101", "decide outside the compiled code"),
+        ("n = x.sum().item()\nif n > 3:\n    self.kept.append(n)", "CF201", "from outside the compiled code"),
+        ("y = x[x > 0]\nx = y.cumsum(0).sum()", "CF501", "outside the compiled code"),
+        ("y = nn.Parameter(x * 2)\nself.use(y)", "CF702", "make it once, in `__init__`"),
+        ("y = torch.ones(3).requires_grad_()\nself.use(y)", "CF702", "outside the compiled code"),
+    ],
+)
+def test_a_reason_names_a_way_on(body: str, code: str, way: str) -> None:
+    reasons = [f.declined for f in told(module(body)) if f.code == code]
+    assert reasons
+    assert all(way in str(reason) for reason in reasons)
+
+
+def test_a_pad_that_may_be_negative_is_told_behind_the_rest_with_what_to_ask() -> None:
+    body = "n = (old - x.size(1) % old) % old\nif n > 0:\n    x = nn.functional.pad(x, (0, n))"
+    found = [f for f in told(module(body).replace("old=None", "old: int")) if f.code == "CF601"]
+    assert [(f.minor, "ask for `n != 0`" in str(f.declined)) for f in found] == [(True, True)]
