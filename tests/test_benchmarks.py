@@ -187,3 +187,15 @@ def test_fixed_code_gets_the_inputs_that_the_code_as_written_takes(monkeypatch: 
     models.requiring = None
     _, ((given,),) = models.workload()
     assert given.requires_grad
+
+
+def test_trying_the_inputs_leaves_a_model_in_a_closure_alone() -> None:
+    torch = pytest.importorskip("torch")
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        models = load("share_models")
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    norm = torch.nn.BatchNorm1d(3)
+    assert models._runs(lambda x: norm(x), [torch.ones(2, 3)])
+    assert norm.num_batches_tracked == 0
