@@ -14,6 +14,7 @@ from compilefix.codemods.host_effects.number_attributes import holds_number, is_
 from compilefix.codemods.host_effects.plan import Plan, Refused
 from compilefix.codemods.host_effects.reads import read_of
 from compilefix.codemods.host_effects.texts import escaped
+from compilefix.codemods.kept_attributes import assigned
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
@@ -73,6 +74,8 @@ def deferred_store(statement: Store, scope: Scope) -> Fix:
     plan.captured[owner] = owner
     if isinstance(target, ast.Call):
         assert isinstance(target.func, ast.Attribute)
+        if _is_passed_in(name, scope):
+            raise Refused(f"`{owner}.{name}` is passed in, and others may read it in the same call by another name")
         keys = "".join(f"[{late(key, plan, raw=False)}]" for key in _keys(target.func.value))
         body = f"{owner}.{name}{keys}.{target.func.attr}({late(target.args[0], plan, raw=False)})"
     elif isinstance(target, ast.Subscript):
@@ -92,6 +95,16 @@ def deferred_store(statement: Store, scope: Scope) -> Fix:
     code = f"emit(lambda {', '.join(plan.captured.values())}: {body}, {', '.join(plan.captured)})"
     reasons = (f"`self.{name}` is taken to be read only when the compiled call has returned", *plan.reasons)
     return Fix((scope.edit(statement, escaped(code)),), (), ("state-late", *plan.assumptions), reasons, boundary=True)
+
+
+def _is_passed_in(name: str, scope: Scope) -> bool:
+    """Whether a method of the class takes what the attribute holds from its caller, who has it too, of any class."""
+    methods = scope.function.cls.methods.values() if scope.function.cls is not None else ()
+    return any(
+        isinstance(value, ast.Name) and any(value.id == parameter.arg for parameter in method.parameters)
+        for method in methods
+        for value in assigned(method.node, name)
+    )
 
 
 def _read_now(plan: Plan, scope: Scope) -> ast.expr | None:

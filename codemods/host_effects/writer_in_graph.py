@@ -30,7 +30,8 @@ rests on `state-late`: nobody reads it before the call has returned. With `loggi
 configuration, writes to files and collectors of metrics are treated like log lines; numbers on the module are not.
 
 Declined in the cases that CF301 declines, where code of the same call reads the attribute, and where it may store
-another value there later. What is added to must hold a Python number by all that the project stores in it.
+another value there later; and for `append` and `update` where the attribute is passed in. What is added to must hold a
+Python number by all that the project stores in it.
 
 Graph breaks: GB0156, GB0007, GB0059, GB0124. torch: all supported versions.
 """
