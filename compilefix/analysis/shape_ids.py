@@ -36,10 +36,11 @@ def of_subscript(base: Value, parts: Sequence[ast.expr], value: Callable[[ast.ex
     steps = [_step(part, value) for part in parts]
     if None in steps:
         return None
-    while steps and steps[-1] in (":", "..."):
-        steps.pop()
-    if not steps:
+    if set(steps) <= {":", "..."}:
         return base.shape_id
+    # Behind an ellipsis a full slice says which dimension the others stand for: `x[..., 0, :]`.
+    while steps[-1] == "..." or (steps[-1] == ":" and "..." not in steps):
+        steps.pop()
     if steps.count("i") == 1 and set(steps) <= {"i", ":", "..."}:
         place = steps.index("i")
         if "..." not in steps[:place]:

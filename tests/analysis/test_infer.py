@@ -335,6 +335,32 @@ def test_claims_hold_for_a_known_rank(expression: str, prefix: str) -> None:
     check(FUNCTION.format(prefix=f"    {prefix}\n", expression=expression))
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("x[..., 0, :]", "x[..., 0]"),
+        ("x[..., 0, :]", "x.sum(-1)"),
+        ("x[..., :1, :]", "x[..., :1]"),
+        ("x[..., None, :]", "x[..., None]"),
+        ("x.sum(-1)", "x[..., 0]"),
+        ("x[:1, ...]", "x[:1]"),
+    ],
+)
+@pytest.mark.parametrize("prefix", ["", "    a, b, c = x.shape\n"])
+def test_tensors_that_are_said_to_have_one_shape_have_it(first: str, second: str, prefix: str) -> None:
+    text = FUNCTION.format(prefix=prefix, expression=f"{first}\n    beside = {second}")
+    ended = 0
+    for shape in ((2, 3), (2, 3, 4), (3, 2)):
+        x = torch.arange(float(math.prod(shape))).reshape(shape)
+        try:
+            seen = recorder(text)(x, x, torch.tensor(2), x > 0, shape, True)
+        except ValueError:
+            continue
+        ended += 1
+        assert contradictions(claims(text), seen) == []
+    assert ended > 0
+
+
 @pytest.mark.parametrize("statement", IN_PLACE)
 def test_writing_in_place_ends_what_was_known(statement: str) -> None:
     text = (
