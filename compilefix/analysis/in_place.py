@@ -71,18 +71,25 @@ def written_always(value: Value, write: ast.stmt, branch: ast.stmt, facts: Funct
     yield from _backward_would_fail(value, write, branch, facts)
 
 
-def kept_result(value: Value, branch: ast.stmt, facts: FunctionFacts) -> ast.Call | None:
+def kept_result(value: Value, branch: ast.stmt, facts: FunctionFacts) -> ast.expr | None:
     """What has made the memory and needs it for the backward pass, which fails after each write into it."""
     for node in live_nodes(facts):
-        if not isinstance(node, ast.Call) or not node.lineno < branch.lineno:
+        if not isinstance(node, ast.Call | ast.BinOp) or not node.lineno < branch.lineno:
             continue
-        if (facts.callee(node) or "").rpartition(".")[2] not in _KEEPS_RESULT:
+        if not _keeps_result(node, facts):
             continue
         result = facts.value(node)
         floating = result.is_tensor and bool(result.leaves) and result.dtype not in ("int", "bool")
         if floating and result.storage and result.storage == value.storage:
             return node
     return None
+
+
+def _keeps_result(node: ast.Call | ast.BinOp, facts: FunctionFacts) -> bool:
+    if isinstance(node, ast.BinOp):  # `2 ** x`
+        return isinstance(node.op, ast.Pow) and bool(facts.value(node.right).leaves)
+    name = (facts.callee(node) or facts.value(node.func).ref or "").rpartition(".")[2]
+    return name in _KEEPS_RESULT or name.rstrip("_") in _KEEPS_RESULT
 
 
 def _cut_at_once(value: Value, write: ast.stmt, facts: FunctionFacts) -> ast.expr | None:
@@ -210,6 +217,10 @@ _SELECTIONS = frozenset(
 _KEEPS_RESULT = frozenset(
     {"norm", "vector_norm", "sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "sigmoid", "tanh", "tan"}
     | {"softmax", "log_softmax", "logsumexp", "relu", "prod", "cumprod", "std", "amax", "amin", "cdist"}
+    | {"logcumsumexp", "softmin", "gumbel_softmax", "hypot", "sgn", "dist", "pdist", "pairwise_distance", "matrix_norm"}
+    | {"inverse", "inv", "pinverse", "pinv", "cholesky", "solve", "det", "slogdet"}
+    | {"elu_", "selu_", "celu_", "leaky_relu_", "rrelu_"}  # of what was written over, the result is left
+    | {"ReLU", "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "Softmin"}
 )
 """Whose derivative PyTorch computes of the result (tools/autograd/derivatives.yaml)."""
 _KEEPS_NOTHING = frozenset(
