@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from compilefix.analysis.values import Kind
 from compilefix.source.definitions import Class
 from compilefix.source.tree import walk
 
@@ -52,6 +53,8 @@ def _is_text(node: ast.expr) -> bool:
 def _says(statement: ast.stmt, scope: Scope) -> bool:
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return isinstance(statement, ast.Pass)
+    if any(scope.value(part).may_be(Kind.TENSOR) for part in ast.walk(statement) if isinstance(part, ast.Call)):
+        return False  # what it shows is computed for that
     func = statement.value.func
     if scope.callee(statement.value) in ("print", "warnings.warn"):
         return True
@@ -61,7 +64,8 @@ def _says(statement: ast.stmt, scope: Scope) -> bool:
 def reads_unset(statement: ast.stmt, scope: Scope) -> bool:
     """Whether a statement reads an attribute of its module that nothing in the project gives one: it would raise.
 
-    By the texts of all files, for a module whose bases are all seen, and which makes no names of its own.
+    By the texts of all files, for a module whose bases are all seen, and which makes no names of its own. A name that
+    code elsewhere computes (`setattr(model, key, value)`) is not seen.
     """
     cls, project = scope.function.cls, scope.legality.inference.project
     own = scope.function.parameters[0].arg if cls is not None and scope.function.parameters else None

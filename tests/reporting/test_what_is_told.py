@@ -728,7 +728,12 @@ def test_another_name_of_a_test_for_being_compiled_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "expected"), [("print('unknown', mode)", True), ("print('sum')\n    x = x * 2", False)]
+    ("last", "expected"),
+    [
+        ("print('unknown', mode)", True),
+        ("print('sum')\n    x = x * 2", False),
+        ("print('plain', x.sum().item())", False),
+    ],
 )
 def test_what_says_that_a_setting_is_unknown_is_told_behind_the_rest(last: str, expected: bool) -> None:
     chain = "if mode == 'mean':\n    x = x - 1\nelif mode in ('sum', 'all'):\n    x = x + 1\nelse:\n    "
