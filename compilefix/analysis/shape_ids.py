@@ -90,8 +90,7 @@ def of_reduction(call: TorchCall) -> str | None:
     """The id of the shape of a tensor that is reduced along one dimension: `x.sum(-1)`, `x.any(dim=0)`."""
     if call.has_star or None in call.keywords or call.bare not in _DIM_SECOND or not call.first.is_tensor:
         return None
-    first = "input" in call.keywords
-    places = call.args[0 if first else 1 :]
+    places = call.args[0 if "input" in call.keywords else 1 :]
     dim = call.keywords.get("dim", call.keywords.get("axis", places[0] if places else None))
     kept = call.keywords.get("keepdim", places[1] if len(places) > 1 else static(False))
     along = _constant(dim) if dim is not None else None
