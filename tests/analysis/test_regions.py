@@ -1814,7 +1814,8 @@ def test_all_definitions_of_a_method_in_its_class_count(tmp_path: Path) -> None:
     path.write_text(HEAD + SEVERAL_METHODS)
     decided = [finding for finding in found([path]) if finding.code == "CF101"]
     assert [finding.declined for finding in decided] == [
-        "a branch is not free of effects: `Model.root`, which `self.root` may run: `x.mul_` writes in place"
+        "a branch is not free of effects: `Model.root`, which `self.root` may run: `x.mul_` writes in place; "
+        "select with `torch.where` what both sides compute, or decide outside the compiled code"
     ]
 
 

@@ -136,7 +136,9 @@ def test_a_comprehension_has_names_of_its_own() -> None:
     assert [f.code for f in outcome.findings if f.fix is not None] == ["CF106"]
     read = text.replace("enumerate((3, 4))", "enumerate((n, 4))")
     outcome = rewritten(Path("/nowhere/program.py"), read, None)
-    assert [f.declined for f in outcome.findings if f.code == "CF106"] == ["`n` is read after the loop"]
+    assert [f.declined for f in outcome.findings if f.code == "CF106"] == [
+        "`n` is read after the loop; compare `torch.arange` with the bounds, and fill with `torch.where`"
+    ]
 
 
 @pytest.mark.parametrize("written", ["nowhere", "before", "after"])
