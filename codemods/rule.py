@@ -230,6 +230,13 @@ def _called(node: ast.AST) -> str | None:
 
 _SAYS_WHAT_TO_DO = (" outside ", "give the loop a bound", "goes with the ")
 """What stands in reasons that name a way on."""
+_QUOTED = re.compile("`[^`]*`")
+
+
+def says_what_to_do(reason: str, words: Collection[str]) -> bool:
+    """Whether a reason has some of these words, besides the code that it quotes."""
+    text = _QUOTED.sub("``", reason)
+    return any(said in text for said in words)
 
 
 class Rule(ABC):
@@ -298,7 +305,7 @@ class Rule(ABC):
 
     def obstructed(self, scope: Scope, node: ast.AST, message: str, reason: str, **changes: object) -> Finding:
         """A finding without a fix: what is in the way, and what to do by hand unless that is said there."""
-        if not any(said in reason for said in _SAYS_WHAT_TO_DO):
+        if not says_what_to_do(reason, _SAYS_WHAT_TO_DO):
             reason = f"{reason}; {self.by_hand}"
         return self.declined(scope, node, message, reason, **changes)
 

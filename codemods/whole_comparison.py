@@ -40,6 +40,8 @@ def whole_comparison(test: ast.Call, scope: Scope, template: Template, *, operan
         template.refuse(_same_nan(first, second, sides, itself=itself))
         if itself or (sides[0].shape_id is not None and sides[0].shape_id == sides[1].shape_id):
             return f"({template.use(first, operand=True)} == {template.use(second, operand=True)}).all()"
+        reason = f"the tensors in `{snippet(test)}` are not proved to be on one device, and of other shapes may raise"
+        template.refuse([Obstacle(reason, "same-shape-dtype")])
         (one, given), (two, other) = _once(first, "left", scope, template), _once(second, "right", scope, template)
         code = f"({one} == {two}).all() if {given}.shape == {other}.shape else {one}.new_zeros(()).bool()"
         return f"({code})" if operand else code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from compilefix.analysis import torch_api
 from compilefix.analysis.shape_ids import without
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.rule import Scope
@@ -31,14 +32,21 @@ def spans(mask: ast.expr, shape_id: str | None, scope: Scope, depth: int = 0) ->
             operands = [left, right]
         case ast.BinOp(left=left, right=right, op=operation) if not isinstance(operation, ast.MatMult):
             operands = [left, right]
-        case ast.Call(args=[left, right]) if scope.callee(mask) in _OF_TWO and scope.value(right).is_tensor:
-            operands = [left, right]
+        case ast.Call() if _is_by_element(scope.callee(mask) or "", mask, scope):
+            operands = [mask.func.value] if isinstance(mask.func, ast.Attribute) else []
+            operands += [argument for argument in mask.args if not isinstance(argument, ast.Starred)]
     return any(spans(operand, shape_id, scope, depth + 1) for operand in operands)
 
 
-_OF_TWO = frozenset(
-    f"torch.{name}" for name in ("max", "min", "maximum", "minimum", "logical_and", "logical_or", "logical_xor")
-)
+def _is_by_element(name: str, call: ast.Call, scope: Scope) -> bool:
+    """Whether a function or method of torch has the common shape of its tensors: `x.maximum(y)`, `torch.gt(x, y)`."""
+    owner, _, bare = name.rpartition(".")
+    api = torch_api.method(bare) if owner == "Tensor" else torch_api.function(name)
+    if api is None or api.mutates or call.keywords:
+        return False
+    if api.rank == "reduce_or_broadcast":  # `max(x, y)`, and not `max(x, 1)`
+        return scope.value(call.args[-1]).is_tensor and len(call.args) > (owner != "Tensor") if call.args else False
+    return api.pointwise and api.dtype in ("promote", "promote_float", "bool")
 
 
 def same_dimensions(node: ast.expr, scope: Scope) -> str | None:

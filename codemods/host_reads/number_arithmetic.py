@@ -98,7 +98,7 @@ from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.number_comparison import read_for_check
 from compilefix.codemods.number_reads import CASTS, decides, read_of
 from compilefix.codemods.numpy_calls.number_origins import function_of
-from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.rule import Rule, Scope, says_what_to_do
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
 
@@ -111,13 +111,13 @@ _NEEDED = re.compile(
 )
 _FROM_OUTSIDE = "pass the number in from outside the compiled code"
 _OWN_OPERATOR = "make the function that calls it an operator of your own (`torch.library.custom_op`)"
-_SAYS_WHAT_TO_DO = ("outside", "see the finding", "goes with the ", "keep ", " use ", _OWN_OPERATOR)
+_SAYS_WHAT_TO_DO = ("outside", "see the finding", "goes with the ", "keep ", " use ", "operator of your own")
 _TENSOR_THERE = f"keep it a tensor there, or {_FROM_OUTSIDE}"
 
 
 def _advised(finding: Finding) -> Finding:
     """A finding that says what to do where its reason only names the use of the number."""
-    if finding.declined is None or any(said in finding.declined for said in _SAYS_WHAT_TO_DO):
+    if finding.declined is None or says_what_to_do(finding.declined, _SAYS_WHAT_TO_DO):
         return finding
     way = _TENSOR_THERE if _NEEDED.search(finding.declined) else _FROM_OUTSIDE
     return replace(finding, declined=f"{finding.declined}; {way}")
