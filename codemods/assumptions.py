@@ -76,7 +76,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "A warning or log line with `stacklevel` may name its own line as its place, not its caller's, and filters go "
         "by that: they may show it less often, and a `DeprecationWarning` not at all."
     ),
-    "state-late": "A number stored on a module is stored when the compiled call returns; nobody reads it before.",
+    "state-late": (
+        "A number stored on a module, or added to a container that it holds, is so when the compiled call returns; "
+        "nobody reads it before."
+    ),
     "progress-hidden": "A progress bar need not be shown.",
     "exception-late": (
         "An exception is raised, with the same type and text, after the compiled call has finished. Where code behind "

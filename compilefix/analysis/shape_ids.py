@@ -80,6 +80,12 @@ def of_sizes(call: TorchCall) -> str | None:
     return size.shape_id if size is not None and size.is_(Kind.CONTAINER) and size.ref == "torch.Size" else None
 
 
+def is_made_by_sizes(call: TorchCall) -> bool:
+    """Whether a function of torch makes the tensor of sizes alone: on the default device, or one that it is told."""
+    return call.name.startswith("torch.") and call.bare in _MADE
+
+
+_MADE = frozenset({"zeros", "ones", "empty", "full", "rand", "randn"})
 _BY_SIZES = frozenset(
     {"zeros", "ones", "empty", "full", "rand", "randn", "new_zeros", "new_ones", "new_empty", "new_full"}
     | {"view", "reshape", "expand", "broadcast_to"}

@@ -178,7 +178,13 @@ def _with_shape(result: Value, call: TorchCall, first: Value) -> Value:
         shape_id = values.shape_of_ones(result.rank)
     else:
         shape_id = shape_ids.of_sizes(call) or shape_ids.of_reduction(call) or call.place
-    return replace(result, shape_id=shape_id, has_dims=has_dims)
+    result = replace(result, shape_id=shape_id, has_dims=has_dims)
+    device = call.keywords.get("device", values.NONE).const
+    elsewhere = device is not None and isinstance(device.value, str)
+    if elsewhere or (shape_id != call.place and shape_ids.is_made_by_sizes(call)):
+        # It may lie on another device: of the same shape and dtype it would stand for the other tensor.
+        return replace(result, dtype_id=f"dtype {call.place}")
+    return result
 
 
 def _storage(call: TorchCall, first: Value) -> frozenset[str]:
