@@ -162,6 +162,8 @@ class Expressions(Calls):
         if base.ref is not None and base.is_(Kind.OBJECT, Kind.NONE):
             own = isinstance(node.value, ast.Name) and node.value.id == self.self_name
             value = self._object_attribute(base.ref, node.attr)
+            if value.is_unknown and base.storage:
+                value = self.inference.attribute_of_global(base.storage, base.ref, node.attr) or value
             if value.kinds == values.FUNCTION.kinds:
                 return replace(value, storage=base.storage)  # a bound method has its object
             if not own and value.leaves:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -89,6 +89,9 @@ class ProjectFacts(Protocol):
 
     def module_global(self, module: Module, name: str) -> Value | None:
         """The value of a name that a module assigns at its top level."""
+
+    def attribute_of_global(self, storage: Collection[str], ref: str, attr: str) -> Value | None:
+        """What the file that makes an object of a class gives it at its top level; None where it gives nothing."""
 
     def called_with(self, function: Function, arguments: Mapping[str, Value]) -> None:
         """A caller passes these arguments to a function, by the names of its parameters."""

@@ -8,11 +8,12 @@ calls into torch the API table.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.annotations import annotated
 from compilefix.analysis.attributes import Attributes
+from compilefix.analysis.builtin_calls import generator_of
 from compilefix.analysis.counted_items import counted_keys
 from compilefix.analysis.decorated import changes_result
 from compilefix.analysis.docstrings import no_tensors
@@ -300,6 +301,23 @@ class Inference:
             self._globals[key] = values.UNKNOWN if found.is_static and self._is_set_elsewhere(module, name) else found
         return self._globals[key]
 
+    def attribute_of_global(self, storage: Collection[str], ref: str, attr: str) -> Value | None:
+        """What the file that makes an object of a class gives it at its top level: `DEFAULTS.rng = ...`; or None.
+
+        The object may be another one of the file, and have been given something else since.
+        """
+        for name in storage:
+            module = self.project.modules.get(name.removeprefix("global.")) if name.startswith("global.") else None
+            given = () if module is None else module.attributes_given.get(attr, ())
+            found = [
+                _global_value(value, module, self)
+                for owner, value in given
+                if module is not None and (held := self.module_global(module, owner)) is not None and held.ref == ref
+            ]
+            if found:
+                return replace(join_all(found), certain=False, const=None)
+        return None
+
     def _is_set_elsewhere(self, module: Module, name: str) -> bool:
         """Whether another file gives a global of a module another value: `settings.SCALE = 2.0`."""
         others = self.project.modules.texts.matching(name, rf"\.{name}\s*[-+*/]?=(?!=)")
@@ -382,6 +400,8 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
             return Value(frozenset({Kind.OBJECT}), ref=found.full_name, storage=frozenset({f"global.{module.name}"}))
         if found == "torch.Generator":
             return Value(frozenset({Kind.OBJECT}), ref=found)
+        if isinstance(found, str) and (generator := generator_of(found)) is not None:
+            return Value(frozenset({Kind.OBJECT}), ref=generator)
         if (found if isinstance(found, str) else found.full_name if isinstance(found, Function) else "").endswith(
             (".getLogger", ".get_logger")
         ):

@@ -43,6 +43,8 @@ class Module:
         self.classes: dict[str, Class] = {}
         self.assigns: dict[str, ast.expr] = {}
         self._assigned: dict[str, list[ast.expr]] = {}
+        self.attributes_given: dict[str, list[tuple[str, ast.expr]]] = {}
+        """What the file gives its globals at its top level, by attribute: `DEFAULTS.rng = ...`."""
         self.all_functions: list[Function] = []
         self._blocks: dict[str, list[Sequence[ast.stmt]]] = {}
         self._changing: dict[str, bool] = {}
@@ -85,6 +87,8 @@ class Module:
                 if isinstance(target, ast.Name):
                     self.assigns[target.id] = node.value
                     self._assigned.setdefault(target.id, []).append(node.value)
+                elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                    self.attributes_given.setdefault(target.attr, []).append((target.value.id, node.value))
                 elif isinstance(target, ast.Tuple):
                     for part in target.elts:
                         if isinstance(part, ast.Name):
