@@ -195,9 +195,7 @@ class _Side:
         if self.computed and over is not None:
             replaced = elements.replaced(self.tree, self.value, over, template)
         elif self.computed:
-            legality, facts = elements.scope.legality, elements.scope.facts
-            pair = (self.value, self.value)
-            elements.obstacles.extend(legality.gradients(self.tree, None, pair, facts, frozenset(elements.atoms)))
+            elements.obstacles.extend(elements.underivable(self.tree, self.value))
         return elements.code(self.tree, template, replaced)
 
 

@@ -14,7 +14,7 @@ from itertools import product
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.statements import Interpreter
-from compilefix.analysis.values import Value
+from compilefix.analysis.values import NOTHING, Value, replace
 from compilefix.codemods.control_flow.finite_tests import finite_where, is_infinite
 from compilefix.codemods.dynamic_shapes.atoms import code_of, places_of
 from compilefix.codemods.dynamic_shapes.definitions import between_definitions, wholes_of
@@ -179,8 +179,9 @@ class Elements(SelectedTree):
         return {**found, **{text: self._in_places(text, "1", template) for text in others}}
 
     def _harmless(self, tree: ast.expr, value: Value, over: str, template: Template) -> dict[str, str]:
-        legality, facts = self.scope.legality, self.scope.facts
-        found = list(legality.gradients(tree, None, (value, value), facts, frozenset(self.atoms)))
+        if isinstance(tree, ast.Name):
+            return {}  # the elements as they are: what selects them gives the others no gradient
+        found = list(self.underivable(tree, value))
         if not found:
             return {}
         if (filled := self._over_infinity(tree)) is not None:
@@ -194,11 +195,11 @@ class Elements(SelectedTree):
             # A number that is not known may be one at which the derivative is not finite.
             usual = dict.fromkeys(values, 1)
             for chosen in self._harmless_numbers(bases):
-                if finite_at(tree, {**usual, **known, **chosen}, bases, facts.refs):
+                if finite_at(tree, {**usual, **known, **chosen}, bases, self.scope.facts.refs):
                     # Nor is anything known of the first row of a table, which is taken where the mask is false.
                     # And what is put in places may be one number, or one row, that is not known either.
                     certain = {text: number for text, number in chosen.items() if text not in self.placed}
-                    if self._indices or not finite_at(tree, {**known, **certain}, bases, facts.refs):
+                    if self._indices or not finite_at(tree, {**known, **certain}, bases, self.scope.facts.refs):
                         self.obstacles.extend(found)
                     return {
                         text: self._in_places(text, str(number), template)
@@ -211,6 +212,11 @@ class Elements(SelectedTree):
         finite = {ast.dump(tensor) for tensor in finite_where(self.mask.node, self.scope)}
         kept_out = [text for text in self.bases if ast.dump(self.atoms[text]) in finite and text not in self._indices]
         return {text: self.filled(text, "1", over, template) for text in kept_out}
+
+    def underivable(self, tree: ast.expr, value: Value) -> Iterator[Obstacle]:
+        """Why the derivative of an expression may not be finite where the mask is false."""
+        same = replace(value, leaves=NOTHING)  # the tensors that take part are those that did
+        yield from self.scope.legality.gradients(tree, None, (same, same), self.scope.facts, frozenset(self.atoms))
 
     def _harmless_numbers(self, bases: Sequence[str]) -> Iterator[dict[str, int]]:
         """Numbers for the bases at which an expression may have a finite derivative: the plainest first."""
