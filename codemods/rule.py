@@ -24,6 +24,7 @@ from compilefix.codemods.promised_numbers import promise_broken
 from compilefix.codemods.seldom import hardly_runs, is_set_up_by_callers
 from compilefix.codemods.versions import covers
 from compilefix.codemods.view import View
+from compilefix.source.annotated import AnnAssign
 from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
 from compilefix.source.definitions import Class, Function
 from compilefix.source.files import SourceFile
@@ -152,7 +153,8 @@ class Scope(View):
         if kinds not in self._among:
             there = [kind for kind in kinds if kind in self._by_class]
             one = self._by_class[there[0]] if len(there) == 1 else []
-            self._among[kinds] = [node for node in self.nodes if node.__class__ in kinds] if len(there) > 1 else one
+            several = (*there, AnnAssign) if ast.Assign in there else (*there,)
+            self._among[kinds] = [n for n in self.nodes if n.__class__ in several] if len(there) > 1 else one
         return self._among[kinds]  # type: ignore[return-value]
 
     @cached_property

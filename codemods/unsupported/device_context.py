@@ -94,7 +94,10 @@ def _obstacle(node: ast.With, scope: Scope) -> str | None:
         return f"`{snippet(device)}` does more than name a device, and would do it again"
     if not _is_surely_device(device) and not _begins_with_maker(node, scope):
         return f"`{snippet(device)}` may be no device, which would be found out later or not at all"
-    for part in (part for statement in node.body for part in ast.walk(statement)):
+    parts = [part for statement in node.body for part in ast.walk(statement)]
+    # Python does not evaluate the annotations of local names.
+    said = {n for part in parts if isinstance(part, ast.AnnAssign) for n in ast.walk(part.annotation)}
+    for part in (part for part in parts if part not in said):
         if isinstance(part, _NAMED) and not isinstance(part.ctx, ast.Load):
             name = part.id if isinstance(part, ast.Name) else part.attr
             if name in names:

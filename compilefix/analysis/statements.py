@@ -13,6 +13,7 @@ from compilefix.analysis.managers import catches_errors
 from compilefix.analysis.operators import binary, element_of, opaque, unpack
 from compilefix.analysis.torch_call import RESHAPES_IN_PLACE
 from compilefix.analysis.values import Kind, Value, join, join_all, replace
+from compilefix.source.annotated import AnnAssign
 from compilefix.source.tree import children, walk
 
 
@@ -393,6 +394,7 @@ _STATEMENTS: dict[type[ast.stmt], Callable[..., Env | None]] = {
     ast.Expr: Interpreter._expr_statement,
     ast.Assign: Interpreter._assign,
     ast.AnnAssign: Interpreter._ann_assign,
+    AnnAssign: Interpreter._ann_assign,
     ast.AugAssign: Interpreter._aug_assign,
     ast.If: Interpreter._if,
     ast.For: Interpreter._for,

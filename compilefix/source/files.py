@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from compilefix.source.annotated import as_assignments
+
 NOTEBOOK_SUFFIX = ".ipynb"
 _DEEPEST = 3
 """How many folders without `__init__.py` may stand between a file and the package that it belongs to."""
@@ -191,7 +193,8 @@ def syntax_tree(text: str, shown: str) -> ast.Module | SourceError:
         with warnings.catch_warnings():
             # What Python thinks of the user's string escapes is not what they asked about.
             warnings.simplefilter("ignore")
-            return ast.parse(text, filename=shown)
+            tree = ast.parse(text, filename=shown)
+            return as_assignments(tree) if "Tensor =" in text else tree
     except SyntaxError as error:
         return SourceError(shown, f"syntax error: {error.msg}", error.lineno)
     except (RecursionError, MemoryError):

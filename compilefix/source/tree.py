@@ -5,13 +5,26 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Sequence
 
+from compilefix.source.annotated import AnnAssign
+
 _WITHOUT_NODES = frozenset(
     {"ctx", "op", "ops", "id", "attr", "arg", "asname", "module", "level", "kind", "type_comment", "type_ignores"}
     | {"simple", "conversion", "is_async", "kwd_attrs", "rest", "tag"}
 )
 _LEAVES = (ast.Constant, ast.Global, ast.Nonlocal, ast.MatchSingleton)
 SIMPLE_STATEMENTS = frozenset(
-    {ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Raise, ast.Assert, ast.Pass, ast.Delete}
+    {
+        ast.Assign,
+        ast.AnnAssign,
+        AnnAssign,
+        ast.AugAssign,
+        ast.Expr,
+        ast.Return,
+        ast.Raise,
+        ast.Assert,
+        ast.Pass,
+        ast.Delete,
+    }
     | {ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Break, ast.Continue}
 )
 """The statements without others in them."""
@@ -106,10 +119,11 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def by_class(nodes: Iterable[ast.AST]) -> dict[type[ast.AST], list[ast.AST]]:
-    """Nodes sorted by their class, in their order."""
+    """Nodes sorted by their class, in their order; an annotated assignment that is plain is an assignment."""
     found: dict[type[ast.AST], list[ast.AST]] = {}
     for node in nodes:
-        found.setdefault(node.__class__, []).append(node)
+        kind = node.__class__
+        found.setdefault(ast.Assign if kind is AnnAssign else kind, []).append(node)
     return found
 
 
