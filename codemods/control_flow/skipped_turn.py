@@ -437,13 +437,14 @@ def _of_statement(statement: ast.stmt, scope: Scope) -> Iterator[Obstacle]:
         for inner in (*statement.body, *statement.orelse):
             yield from _of_statement(inner, scope)
         return
-    plain = isinstance(statement, ast.Assign) and all(
-        isinstance(n, ast.Name | ast.Tuple) for t in statement.targets for n in (t, *getattr(t, "elts", []))
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", statement)]
+    plain = isinstance(statement, ast.Assign | ast.AnnAssign) and all(
+        isinstance(n, ast.Name | ast.Tuple) for t in targets for n in (t, *getattr(t, "elts", []))
     )
-    if not plain or not isinstance(statement, ast.Assign):
+    if not plain or not isinstance(statement, ast.Assign | ast.AnnAssign):
         yield Obstacle(f"the turn does more than give names values: `{snippet(statement)}`")
-        return
-    yield from of_expression(statement.value, scope)
+    elif statement.value is not None:
+        yield from of_expression(statement.value, scope)
 
 
 def of_expression(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
