@@ -34,6 +34,7 @@ from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import last_name
 from compilefix.source.tree import names_in
 
 _LAYERS = ("Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d", "MultiheadAttention", "Transformer")
@@ -222,6 +223,9 @@ def _targets(statement: ast.stmt) -> set[str]:
     """The names that a statement gives a value, or writes into."""
     if isinstance(statement, ast.For):
         targets: list[ast.expr] = [statement.target]
+        head, target = statement.iter, statement.target
+        if isinstance(head, ast.Call) and last_name(head.func) == "enumerate" and isinstance(target, ast.Tuple):
+            targets = target.elts[1:]  # what counts the turns is a number of Python, whatever they are made of
     elif isinstance(statement, ast.Assign):
         targets = statement.targets
     elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
