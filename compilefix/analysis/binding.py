@@ -137,8 +137,9 @@ class Binding(Narrowing):
             owner = self.eval(target.value, env)
             self.facts.values[target] = value
             self.escapes([value])
+            if target.attr == "data" and owner.is_tensor:
+                self.reshapes_others(owner.storage, value.storage, env)
             if target.attr == "data" and owner.is_tensor and (key := self.key(target.value)) is not None:
-                self.reshapes_others(owner, value.storage, env)
                 env[key] = replace(
                     owner,
                     rank=None,

@@ -374,10 +374,15 @@ class Calls(NamedCalls):
         return None
 
     def _written_by(self, found: Function, node: ast.Call, operands: Sequence[Value], env: Env) -> None:
-        """A function of the project was called: what it writes into in place may hang on other tensors now."""
+        """A function of the project was called: what it writes into in place may hang on other tensors now.
+
+        What it gives another shape, dtype or memory in place is not known to be as it was.
+        """
         given = values.NOTHING.union(*map(memory_of, operands))
         if found.parent is None and not self.would_hang(given, env):
             return  # to find out what the function writes into means to look at all that it calls
+        other = translated(self.inference.reshaped_in_place(found), node, found, operands, self.facts)
+        self.reshapes_others(other, given, env)
         into = translated(self.inference.written_in_place(found), node, found, operands, self.facts)
         self.perhaps_written(into, env, self.place(node))
 
@@ -411,6 +416,7 @@ class Calls(NamedCalls):
         result = self._apply(node, api, [receiver, *args], keywords, attr)
         if api.mutates and isinstance(node.func, ast.Attribute):
             self._now_hangs_on(node, node.func.value, receiver, result, env)
+            self._now_shaped(node.func.value, attr, receiver, result, env)
         return result
 
 

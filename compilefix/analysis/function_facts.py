@@ -87,6 +87,9 @@ class ProjectFacts(Protocol):
     def written_in_place(self, function: Function) -> frozenset[str]:
         """The memory that a call of the function writes into in place, by its own names: `param:x` is that of `x`."""
 
+    def reshaped_in_place(self, function: Function) -> frozenset[str]:
+        """The memory of the tensors that a call of the function gives another shape or dtype, by its own names."""
+
     def module_global(self, module: Module, name: str) -> Value | None:
         """The value of a name that a module assigns at its top level."""
 

@@ -9,6 +9,7 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.known_calls import only_reads
 from compilefix.analysis.summaries import given_to, memory_of
+from compilefix.analysis.torch_call import RESHAPES_IN_PLACE
 from compilefix.analysis.values import NOTHING, Kind, Value
 from compilefix.source.definitions import Function
 
@@ -42,6 +43,17 @@ def _written(function: Function, facts: FunctionFacts) -> Iterator[Value]:
             yield from map(facts.value, [*parts, *call.args[:1]])
         elif bare.startswith("_foreach_") and bare.endswith("_") and not only_reads(name):
             yield from (facts.value(argument) for argument in call.args)
+
+
+def reshaped_in_place(function: Function, facts: FunctionFacts) -> frozenset[str]:
+    """The memory, by the function's own names, of the tensors that its code itself gives another shape or dtype."""
+    found: set[str] = set()
+    for node in function.of(ast.Attribute):
+        if node.attr in RESHAPES_IN_PLACE or (node.attr == "data" and isinstance(node.ctx, ast.Store)):
+            value = facts.value(node.value)
+            if value.may_be(Kind.TENSOR):
+                found.update(token for token in memory_of(value) if token.startswith(_OUTSIDE))
+    return frozenset(found)
 
 
 def translated(

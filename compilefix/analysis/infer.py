@@ -8,7 +8,7 @@ calls into torch the API table.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.annotations import annotated
@@ -20,7 +20,7 @@ from compilefix.analysis.docstrings import no_tensors
 from compilefix.analysis.evidence import Evidence, float_parameters
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.hints import Hints
-from compilefix.analysis.in_place_functions import ALL, translated, written_in_place
+from compilefix.analysis.in_place_functions import ALL, reshaped_in_place, translated, written_in_place
 from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.module_calls import makes_module
 from compilefix.analysis.statements import Interpreter
@@ -57,6 +57,7 @@ class Inference:
         self._early: dict[Function, FunctionFacts] = {}
         self._hints = Hints(project)
         self._written: dict[Function, frozenset[str]] = {}
+        self._reshaped: dict[Function, frozenset[str]] = {}
         self._annotated: dict[ast.expr, Value] = {}
         self._counted: dict[str, frozenset[str]] = {}
         self._evidence: dict[Function, Evidence] = {}
@@ -187,22 +188,37 @@ class Inference:
 
     def written_in_place(self, function: Function) -> frozenset[str]:
         """The memory that a call of the function writes into in place, by its own names: `param:x` is that of `x`."""
-        known = self._written.get(function)
+        return self._in_place(function, self._written, written_in_place, ALL)
+
+    def reshaped_in_place(self, function: Function) -> frozenset[str]:
+        """The memory of the tensors that a call of the function gives another shape or dtype, by its own names."""
+        return self._in_place(function, self._reshaped, reshaped_in_place, values.NOTHING)
+
+    def _in_place(
+        self,
+        function: Function,
+        kept: dict[Function, frozenset[str]],
+        by_itself: Callable[[Function, FunctionFacts], frozenset[str]],
+        unknown: frozenset[str],
+    ) -> frozenset[str]:
+        """The memory to which a function does something, or what it calls."""
+        known = kept.get(function)
         if known is not None:
             return known
         if function in self._active or len(self._active) > _MAX_DEPTH:
-            return ALL
-        self._written[function] = values.NOTHING  # for a recursive call
+            return unknown
+        kept[function] = values.NOTHING  # for a recursive call
         facts = self.facts(function)
-        found = written_in_place(function, facts)
+        found = by_itself(function, facts)
         for call, callee in facts.calls.items():
             if not isinstance(call, ast.Call):
                 continue
             given = [*call.args, *(k.value for k in call.keywords)]
             operands = [facts.value(a.value if isinstance(a, ast.Starred) else a) for a in given]
             if callee.parent is not None or any(map(memory_of, operands)):
-                found |= translated(self.written_in_place(callee), call, callee, operands, facts)
-        self._written[function] = found
+                inner = self._in_place(callee, kept, by_itself, unknown)
+                found |= translated(inner, call, callee, operands, facts)
+        kept[function] = found
         return found
 
     def counted_keys(self, module: Module) -> frozenset[str]:

@@ -18,7 +18,7 @@ from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS, legacy_tensor
 from compilefix.analysis.module_calls import asks_for_complex, made_module, makes_module
 from compilefix.analysis.operators import opaque
 from compilefix.analysis.summaries import from_summary, memory_of
-from compilefix.analysis.torch_call import TorchCall
+from compilefix.analysis.torch_call import RESHAPES_IN_PLACE, TorchCall
 from compilefix.analysis.torch_results import FLOAT_ONLY_FUNCTIONS, torch_result
 from compilefix.analysis.values import Kind, Value, join, join_all, replace
 from compilefix.source.definitions import Class
@@ -141,16 +141,13 @@ class NamedCalls(Binding):
         self._written(node, env)
         if api.mutates and node.args and args:
             self._now_hangs_on(node, node.args[0], args[0], result, env)
+            self._now_shaped(node.args[0], name, args[0], result, env)
         return result
 
     def _apply(
         self, node: ast.Call, api: torch_api.Api, args: Sequence[Value], keywords: Mapping[str | None, Value], name: str
     ) -> Value:
         call = TorchCall(name, api, args, keywords, node.args, self.place(node))
-        if call.reshapes_in_place and isinstance(node.func, ast.Attribute):
-            key = self.key(node.func.value)
-            if key is not None:
-                self.reshaped.add(key)
         result = torch_result(call)
         if result.dtype_id is None or result.dtype in ("bool", "int") or api.mutates or "dtype" in keywords:
             return result
@@ -162,7 +159,7 @@ class NamedCalls(Binding):
             key = self.key(keyword.value) if keyword.arg == "out" else None
             if key is not None and key in env and env[key].is_tensor:
                 old = env[key]
-                self.reshapes_others(old, frozenset(), env)
+                self.reshapes_others(old.storage, frozenset(), env)
                 env[key] = replace(old, rank=None, has_dims=False, shape_id=self.place(node))
 
     def _named_attribute(self, node: ast.Call, args: Sequence[Value], env: Env) -> Value | None:
@@ -230,6 +227,15 @@ class NamedCalls(Binding):
         """A function of torch has written into a tensor: its gradient goes where that of the result does."""
         if not result.leaves <= value.leaves:
             self.hangs_on(value, result.leaves - value.leaves, env, self.place(node), self.key(written))
+
+    def _now_shaped(self, written: ast.expr, name: str, value: Value, result: Value, env: Env) -> None:
+        """A function of torch may have given a tensor another shape in place: `y.unsqueeze_(0)`."""
+        if name.rpartition(".")[2] not in RESHAPES_IN_PLACE or not value.is_tensor:
+            return
+        self.reshapes_others(value.storage, result.storage, env)
+        key = self.key(written)
+        if key is not None and key in env:
+            env[key] = result if result.is_tensor else values.UNKNOWN
 
 
 def _of_numpy(name: str, args: Sequence[Value], keywords: Mapping[str | None, Value]) -> Value:

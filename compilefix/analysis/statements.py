@@ -67,13 +67,8 @@ class Interpreter(Expressions):
 
     def _expr_statement(self, node: ast.Expr, env: Env) -> Env | None:
         self.dropped = node.value
-        value = self.eval(node.value, env)
+        self.eval(node.value, env)
         self.register(node.value)
-        if self.reshaped:
-            for key in self.reshaped & set(env):
-                self.reshapes_others(env[key], value.storage, env)
-                env[key] = value if value.is_tensor else values.UNKNOWN
-            self.reshaped.clear()
         return env
 
     def _assign(self, node: ast.Assign, env: Env) -> Env | None:

@@ -45,7 +45,7 @@ class Walk(ABC):
         self.assigned_storage: set[str] = set()
         self._assigned_before = 0
         self.escaped: frozenset[str] = frozenset()
-        self.reshaped: set[str] = set()
+        self.reshaped: frozenset[str] = frozenset()
         self.unstable, self.locals = _bindings(function)
         # The attributes of the object that the function gives values, and those that it was seen to write into.
         self.stored = {
@@ -128,19 +128,16 @@ class Walk(ABC):
                     storage=value.storage | (item if item is not None else UNKNOWN).storage,
                 )
 
-    def reshapes_others(self, tensor: Value, storage: frozenset[str], env: Env) -> None:
-        """A tensor got another shape, dtype or memory in place: it may be known under other names."""
+    def reshapes_others(self, memory: frozenset[str], storage: frozenset[str], env: Env) -> None:
+        """A tensor got another shape, dtype or memory in place: it may be known under other names, or in containers.
+
+        memory: that of the tensor. storage: what it may share memory with from now on.
+        """
+        if not memory:
+            return
+        self.reshaped |= memory
         for key, value in env.items():
-            if value.is_tensor and may_share(value.storage, tensor.storage):
-                env[key] = replace(
-                    value,
-                    dtype=None,
-                    dtype_id=None,
-                    rank=None,
-                    has_dims=False,
-                    shape_id=None,
-                    storage=value.storage | storage,
-                )
+            env[key] = _reshaped(value, memory, storage)
 
     def hangs_on(self, written: Value, leaves: frozenset[str], env: Env, place: str, key: str | None = None) -> None:
         """A tensor was written in place: it hangs on what was written, and so does what shares its memory, perhaps.
@@ -182,12 +179,37 @@ class Walk(ABC):
                 continue
             if name in self.walruses:
                 env[name] = either(place, old, value)
+            elif not self.reshaped.isdisjoint(memory_of(old)):
+                env[name] = _reshaped(old, memory_of(old), value.storage)
             elif not value.leaves <= old.leaves and value.storage == old.storage:
                 env[name] = replace(old, leaves=settled(old.leaves | perhaps(value.leaves - old.leaves, f"?{place}")))
 
     def parameter_names(self) -> set[str]:
         """The names of the function's parameters, without starred ones."""
         return {a.arg for a in self.function.parameters}
+
+
+def _reshaped(value: Value, memory: frozenset[str], storage: frozenset[str]) -> Value:
+    """A value of which the shape, dtype and memory are not known if it shares memory; so are those of its items."""
+    if not may_share(memory_of(value), memory):
+        return value
+    if value.is_tensor:
+        value = replace(
+            value,
+            dtype=None,
+            dtype_id=None,
+            rank=None,
+            has_dims=False,
+            shape_id=None,
+            storage=value.storage | storage,
+        )
+    items = value.elements
+    if items is not None:
+        items = tuple(_reshaped(item, memory, storage) for item in items)
+    item = value.element
+    if item is not None:
+        item = _reshaped(item, memory, storage)
+    return value if items == value.elements and item == value.element else replace(value, elements=items, element=item)
 
 
 def _hanging(value: Value, memory: frozenset[str], leaves: frozenset[str] | None, place: str) -> Value:
