@@ -352,6 +352,9 @@ def _number_of_python(value: Value) -> Value:
 
 def _held(item: Value) -> Value:
     """An item of a list or dict that is an attribute: which tensor it is, and whose gradient it gets, is not known."""
+    if item.element is not None or item.elements:
+        inner = item.elements and tuple(map(_held, item.elements))
+        item = replace(item, element=item.element and _held(item.element), elements=inner)
     if not item.may_be(Kind.TENSOR) or item.dtype in ("bool", "int"):
         return item
     return replace(item, leaves=item.leaves | {ANY_LEAF})

@@ -343,7 +343,7 @@ class Inference:
 def _completed(found: Value, declared: Value) -> Value:
     """What a function was found to return, with what only its annotation says, item by item of a tuple."""
     if found.is_unknown:
-        return found if declared.is_unknown else replace(declared, storage=memory_of(found))
+        return found if declared.is_unknown else replace(_hanging_on(declared, found), storage=memory_of(found))
     if found.is_tensor and not found.certain and declared.is_tensor:
         return replace(found, certain=declared.certain)
     if found.elements is None and found.element is not None and found.element.is_unknown and declared.element:
@@ -352,6 +352,16 @@ def _completed(found: Value, declared: Value) -> Value:
         return found
     items = tuple(_completed(a, b) for a, b in zip(found.elements, declared.elements, strict=True))
     return found if items == found.elements else replace(found, elements=items, element=join_all(items))
+
+
+def _hanging_on(declared: Value, found: Value) -> Value:
+    """What an annotation says of a value of which the code says nothing, nor whose gradient it and its items get."""
+    return replace(
+        declared,
+        leaves=declared.leaves | found.leaves if declared.may_be(Kind.TENSOR) else declared.leaves,
+        element=declared.element and _hanging_on(declared.element, found),
+        elements=declared.elements and tuple(_hanging_on(item, found) for item in declared.elements),
+    )
 
 
 def _narrowed(found: Value, declared: Value, function: Function) -> Value:
