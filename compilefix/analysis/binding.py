@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from compilefix.analysis import values
 from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.function_facts import Env
-from compilefix.analysis.leaves import ANY_LEAF
+from compilefix.analysis.leaves import ANY_LEAF, perhaps
 from compilefix.analysis.narrowing import Narrowing
 from compilefix.analysis.operators import unpack
 from compilefix.analysis.registered import registered
@@ -216,16 +216,20 @@ def _registered(value: Value) -> Value:
     return replace(value, kinds=kinds, certain=False)
 
 
-def _given_as(value: Value, name: str) -> Value:
-    """What callers pass for a parameter, and the items of it, with the memory and the gradient of the parameter."""
+def _given_as(value: Value, name: str, place: str = "") -> Value:
+    """What callers pass for a parameter, and the items of it, with the memory and the gradient of the parameter.
+
+    place: which item of a tuple it is; each gets a gradient of its own.
+    """
     memory = frozenset({f"param:{name}"})
-    item = None if value.element is None else _given_as(value.element, name)
-    items = None if value.elements is None else tuple(_given_as(v, name) for v in value.elements)
+    item = None if value.element is None else _given_as(value.element, name, place)
+    items = value.elements and tuple(_given_as(v, name, f"{place}[{i}]") for i, v in enumerate(value.elements))
     held = memory if not value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) else value.storage
     value = replace(value, element=item, elements=items, storage=held)
     if not value.may_be(Kind.TENSOR) or value.is_unknown:
         return value
-    return replace(value, origin=True, leaves=values.NOTHING if value.dtype in ("bool", "int") else frozenset({name}))
+    leaves = values.NOTHING if value.dtype in ("bool", "int") else frozenset({name})
+    return replace(value, origin=True, leaves=perhaps(leaves, f"?{place}") if place and leaves else leaves)
 
 
 def _default(node: ast.expr | None) -> Value | None:
