@@ -10,9 +10,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from compilefix.analysis.host_work import shows_progress, stops_by_the_clock
+from compilefix.analysis.host_work import names_progress, shows_progress, stops_by_the_clock
 from compilefix.analysis.regions import is_given_to_compile
 from compilefix.analysis.values import Kind
+from compilefix.codemods.shown_only import only_shows
 from compilefix.codemods.unknown_settings import reads_unset, says_unknown
 from compilefix.source.definitions import Function
 from compilefix.source.syntax import asks_for_none, conjuncts, is_literal, last_name, unpacks
@@ -38,6 +39,7 @@ _OF_TEXTS = ("eos", "vocab", "token", "hypothes", "logits")
 """Words of which one stands in a file that looks for a text with beams."""
 _STORES = frozenset({"copy_", "fill_", "update", "setdefault", "append", "add", "__setitem__"})
 _NO_TENSORS = (Kind.SIZE, Kind.NUMBER, Kind.STATIC, Kind.NONE, Kind.CONTAINER)
+_SOMETHING = (Kind.SIZE, Kind.NUMBER, Kind.STATIC, Kind.CONTAINER, Kind.TENSOR)
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 _ENDS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
 _LOADS = frozenset(
@@ -61,7 +63,7 @@ _NETWORKS = frozenset({"hivemind", "grpc", "rpyc", "zmq", "websockets"})
 def hardly_runs(node: ast.AST, scope: Scope) -> bool:
     """Whether what stands at a node runs once, before an error, for what is deprecated, or nowhere in compiled code."""
     # What somebody is seen to compile is no work round a model, whatever its name says.
-    if not is_given_to_compile(scope.compiled.root) and _works_round_a_model(scope):
+    if not is_given_to_compile(scope.compiled.root) and (_works_round_a_model(scope) or _samples(node, scope)):
         return True
     if _MAKES.search(scope.function.node.name) and not _LOADS.isdisjoint(scope.called):
         return True
@@ -80,6 +82,20 @@ def _works_round_a_model(scope: Scope) -> bool:
     if _SAMPLES.search(function.node.name) and shows_progress(function):
         return True
     return stops_by_the_clock(function) or _searches(function)
+
+
+def _samples(node: ast.AST, scope: Scope) -> bool:
+    """Whether a node stands in a loop that shows how far it has come, and samples in each turn with a whole model."""
+    return any(
+        isinstance(around, ast.For)
+        and any(names_progress(scope.callee(part) or "") for part in walk(around.iter) if isinstance(part, ast.Call))
+        and any(
+            isinstance(part, ast.Call) and _SAMPLES.search(last_name(part.func)) is not None
+            for statement in around.body
+            for part in walk(statement)
+        )
+        for around in (node, *scope.ancestors(node))
+    )
 
 
 def _searches(function: Function) -> bool:
@@ -144,8 +160,10 @@ def _holds_what_stands_aside(node: ast.AST, scope: Scope) -> bool:
     """Whether a condition is a name that holds a tensor only where such code ran: `first = False` elsewhere."""
     test = node.test if isinstance(node, ast.If) else node
     stores = scope.names(test.id, stores=True) if isinstance(test, ast.Name) else []
-    if len(stores) < 2 or not isinstance(test, ast.Name):
+    if not stores or not isinstance(test, ast.Name):
         return False
+    if _is_given(test.id, scope, *_NO_TENSORS):
+        return all(_stands_aside(store, scope) for store in stores)
     tensors = [store for store in stores if not _is_plain(store, scope)]
     return 0 < len(tensors) < len(stores) and all(_stands_aside(store, scope) for store in tensors)
 
@@ -350,6 +368,10 @@ def _asks_for_unpassed(test: ast.expr, scope: Scope) -> bool:
     elif isinstance(test, ast.Compare) and len(test.ops) == 1:
         name, leaves_out = test.left, _is_nothing
         own = scope.function.cls is None or scope.function.node.name.startswith("_")
+        if own and asks_for_none(test) and not _asks_for_something(test):
+            return (
+                isinstance(name, ast.Name) and not _is_stored_before(test, name.id, scope) and _is_given(name.id, scope)
+            )
         asked = own and _asks_for_something(test)
     elif isinstance(test, ast.Name):
         name, leaves_out = test, _is_off
@@ -363,13 +385,34 @@ def _asks_for_unpassed(test: ast.expr, scope: Scope) -> bool:
     stores = [store for store in scope.names(name.id, stores=True) if store not in later]
     if not all(_stands_behind(text, store, scope) for store in stores):
         return False
-    facts = scope.legality.inference.facts
-    calls = [(caller, call) for caller, call in scope.calls_here if facts(caller).calls.get(call) is scope.function]
-    given = [(caller, _given(name.id, call, scope)) for caller, call in calls if isinstance(call, ast.Call)]
+    facts, given = scope.legality.inference.facts, _given_by_callers(name.id, scope)
     sizes = leaves_out is _is_number
     return bool(given) and all(
         leaves_out(value) or (sizes and value is not None and facts(caller).value(value).is_(*_NO_TENSORS))
         for caller, value in given
+    )
+
+
+def _given_by_callers(name: str, scope: Scope) -> list[tuple[Function, ast.expr | None]]:
+    """What the calls of the function that are seen give a parameter, each with the function that calls."""
+    facts = scope.legality.inference.facts
+    calls = [(caller, call) for caller, call in scope.calls_here if facts(caller).calls.get(call) is scope.function]
+    return [(caller, _given(name, call, scope)) for caller, call in calls if isinstance(call, ast.Call)]
+
+
+def _is_given(name: str, scope: Scope, *kinds: Kind) -> bool:
+    """Whether each call that is seen gives a parameter something that is not None, and of one of some kinds."""
+    if name not in _defaults(scope.function):
+        return False
+    facts, given = scope.legality.inference.facts, _given_by_callers(name, scope)
+    some = tuple(kind for kind in kinds or _SOMETHING if kind is not Kind.NONE)
+    return bool(given) and all(value is not None and facts(caller).value(value).is_(*some) for caller, value in given)
+
+
+def _is_stored_before(test: ast.expr, name: str, scope: Scope) -> bool:
+    """Whether a parameter is given another value where a test may read that."""
+    return any(store.lineno < test.lineno for store in scope.names(name, stores=True)) or any(
+        isinstance(around, ast.For | ast.While) for around in scope.ancestors(test)
     )
 
 
@@ -433,7 +476,11 @@ def _says_unknown(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     return block is branch.orelse and says_unknown(branch, scope)
 
 
-_SELDOM = (_exports, _debugs, _sets_up, _is_for_other_callers, _says_unknown)
+def _shows(_: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
+    return only_shows(block, scope.function, scope.facts.calls)
+
+
+_SELDOM = (_shows, _exports, _debugs, _sets_up, _is_for_other_callers, _says_unknown)
 
 
 def is_set_up_by_callers(scope: Scope) -> bool:
@@ -443,8 +490,12 @@ def is_set_up_by_callers(scope: Scope) -> bool:
         facts = scope.legality.inference.facts(caller)
         calls = [node for node, callee in facts.calls.items() if callee is function]
         around = parents((caller.node, *caller.nodes)) if calls else {}
-        own, named = tuple(facts.calls.items()), _MAKES.search(function.node.name) is not None
-        if calls and all(_stands_in_set_up(call, around, caller, own, named) for call in calls):
+        names = (function.node.name, caller.node.name)
+        own, named = tuple(facts.calls.items()), any(_MAKES.search(name) is not None for name in names)
+        if calls and all(
+            _stands_in_set_up(call, around, caller, own, named) or _stands_in_what_shows(call, around, caller, scope)
+            for call in calls
+        ):
             return True
         function = caller
     return False
@@ -462,6 +513,18 @@ def _stands_in_set_up(
         child, node = node, around[node]
         if isinstance(node, ast.If) and child in node.body and _makes_once(node.test, node.body, caller, calls):
             return named or _notes_once(node, caller)
+    return False
+
+
+def _stands_in_what_shows(node: ast.AST, around: Mapping[ast.AST, ast.AST], caller: Function, scope: Scope) -> bool:
+    """Whether a call stands in a branch that is there to show something."""
+    calls = scope.legality.inference.facts(caller).calls
+    while node in around:
+        child, node = node, around[node]
+        if isinstance(node, ast.If) and child is not node.test:
+            block = node.body if child in node.body else node.orelse
+            if only_shows(block, caller, calls):
+                return True
     return False
 
 

@@ -65,6 +65,8 @@ class LegacyVariable(Rule):
 def _refused(node: ast.Call, scope: Scope) -> str | None:
     """Why a variable is not just a detached tensor."""
     options = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
+    if any(keyword.arg == "volatile" for keyword in node.keywords):
+        return "`volatile` does nothing but warn: leave out `Variable`, and use `torch.no_grad()` where it was set"
     named = {keyword.arg for keyword in node.keywords} <= {"requires_grad"} and len(options) <= 1
     if not named or not all(isinstance(o, ast.Constant) and o.value is False for o in options):
         return "it may require a gradient: make it before the code is compiled"

@@ -40,6 +40,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import is_literal
 
 
 class SortedTensors(Rule):
@@ -66,7 +67,7 @@ class SortedTensors(Rule):
                 gb, advice = "GB0207", "use `torch.stack(...).sort().values`"
             elif value.is_(Kind.NDARRAY):
                 message = f"`{snippet(node)}` compares the items of an array on the host and breaks the graph"
-                reason = f"use `np.sort({snippet(node.args[0])})`, which puts NaN last"
+                reason = _array_instead(node, scope)
                 yield self.declined(scope, node, message, reason, gb=("GB0059",))
                 continue
             else:
@@ -129,3 +130,14 @@ def _read(note: ast.expr) -> ast.expr:
 def _keyed_by_tensor(made: ast.expr, scope: Scope) -> bool:
     keys = made.keys if isinstance(made, ast.Dict) else [made.key] if isinstance(made, ast.DictComp) else []
     return any(Kind.TENSOR in scope.value(key).kinds for key in keys if key is not None)
+
+
+def _array_instead(node: ast.Call, scope: Scope) -> str:
+    """What to write instead of a sorted array. A loop would read the items of that too."""
+    around = scope.parents.get(node)
+    if isinstance(around, ast.For | ast.comprehension) and around.iter is node:
+        return (
+            "the loop reads the items on the host as well: sort a list or a tuple of Python numbers, without an array"
+        )
+    turned = "[::-1]" if any(k.arg == "reverse" and not is_literal(k.value, False) for k in node.keywords) else ""
+    return f"use `np.sort({snippet(node.args[0])}){turned}`, which puts NaN {'first' if turned else 'last'}"

@@ -55,7 +55,12 @@ def does_host_work(function: Function) -> bool:
 
 def shows_progress(function: Function) -> bool:
     """Whether the function shows how far a loop has come, over data as a rule: it calls just what is compiled."""
-    return any(name.startswith(_PROGRESS) for name in function.called_names)
+    return any(map(names_progress, function.called_names))
+
+
+def names_progress(name: str) -> bool:
+    """Whether a call of a name shows how far a loop has come."""
+    return name.startswith(_PROGRESS)
 
 
 def stops_by_the_clock(function: Function) -> bool:

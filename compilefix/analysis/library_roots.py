@@ -19,7 +19,7 @@ from compilefix.analysis.infer import Inference
 from compilefix.analysis.module_calls import makes_module
 from compilefix.analysis.tensor_functions import is_for_arrays, is_tensor_function
 from compilefix.analysis.tensor_work import works_on_tensors
-from compilefix.analysis.used_by import serves_others
+from compilefix.analysis.used_by import is_called_by_no_one, serves_others
 from compilefix.source.definitions import Class, Function
 from compilefix.source.files import SourceFile
 from compilefix.source.module import Module
@@ -82,6 +82,7 @@ def library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple
                     method = cls.methods[name]
                     apart = makes_pictures(method) or is_for_another_framework(cls, project)
                     apart = apart or _is_for_data(cls, project) or _goes_over_a_model(method)
+                    apart = apart or (name == "forward" and is_called_by_no_one(cls, project))
                     apart = apart or any(
                         named.search(cls.node.name) is not None for named in (_SEARCHES, _PROCESSES_DATA)
                     )

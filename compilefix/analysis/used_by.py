@@ -8,13 +8,17 @@ calls just what is compiled.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from compilefix.source.definitions import Class, Function
 from compilefix.source.project import Project
 from compilefix.source.tree import walk
 
+_OF_MODULES = frozenset(
+    {"forward", "__call__", "to", "cuda", "cpu", "half", "float", "eval", "train", "compile", "apply"}
+)
+"""Methods of a module that run its `forward`, or give the module itself."""
 _PLAIN = ("torch.", "functools.", "typing.", "dataclass", "staticmethod", "classmethod", "property")
 """What begins the names of decorators that keep nothing of what they decorate."""
 
@@ -63,6 +67,47 @@ def serves_others(found: Function | Class, project: Project, may_run: Callable[[
             return False  # a file that imports it and does not use it hands it out
         used = used or bool(users)
     return used
+
+
+def is_called_by_no_one(cls: Class, project: Project) -> bool:
+    """Whether the project makes objects of a module, and only asks them for methods: its `forward` never runs.
+
+    `self.stft = STFT(...)` in another class, of which all uses are calls such as `self.stft.transform(x)`.
+    """
+    return serves_others(cls, project, lambda user: not _keeps_it_for_its_methods(user, cls.node.name, project))
+
+
+def _keeps_it_for_its_methods(user: Function, name: str, project: Project) -> bool:
+    if user.cls is None:
+        return False
+    made = [node for node in user.of(ast.Call) if _is_named(node.func, name)]
+    kept = [node.targets[0] for node in user.of(ast.Assign) if node.value in made and len(node.targets) == 1]
+    named = sum(_is_named(node, name) for node in user.nodes)
+    if not made or len(kept) != len(made) or named != len(made):
+        return False
+    attributes = {target.attr for target in kept if isinstance(target, ast.Attribute)}
+    return len(attributes) == 1 and all(_is_only_asked(a, user.cls, project) for a in attributes)
+
+
+def _is_only_asked(attribute: str, cls: Class, project: Project) -> bool:
+    """Whether all reads of an attribute of a name, some of them in a class, ask it for a method."""
+    own = list(_reads_of(attribute, cls.node))
+    if not own or not all(own):
+        return False
+    others = (project.modules[name] for name in project.modules.texts.mentioning(attribute))
+    return all(asked for module in others for asked in _reads_of(attribute, module.tree))
+
+
+def _reads_of(attribute: str, tree: ast.AST) -> Iterator[bool]:
+    """For each read of an attribute whether a method of what it holds is called there."""
+    asked = {
+        node.func.value
+        for node in walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in _OF_MODULES
+    }
+    for node in walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.ctx, ast.Load):
+            yield node in asked
 
 
 def _is_handed_out(found: Function | Class, project: Project) -> bool:

@@ -2349,3 +2349,41 @@ def test_what_compiled_code_needs_is_told_last_where_a_test_compiles_it(tmp_path
     assert [(Path(f.path).stem, f.apart) for f in told] == [("test_nse", True)]
     told = [f for f in found([tmp_path / "ops.py", tmp_path / "train.py"]) if f.code == "CF205"]
     assert [(Path(f.path).stem, f.apart) for f in told] == [("train", False)]
+
+
+@pytest.mark.parametrize(
+    ("use", "called"),
+    [
+        ("self.stft.transform(x)", False),
+        ("self.stft(x)", True),
+        ("self.stft.forward(x)", True),
+        ("self.stft.to(x.device)(x)", True),
+        ("run(self.stft, x)", True),
+        ("self.stft.transform(x) + Other.stft(x)", True),
+    ],
+)
+def test_a_forward_that_nobody_calls_stands_by_itself(use: str, called: bool, tmp_path: Path) -> None:
+    text = program(
+        f"""
+        class STFT(nn.Module):
+            def transform(self, x: torch.Tensor):
+                return x + 1
+            def forward(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+        class Mel(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.stft = STFT()
+            def spectrogram(self, x: torch.Tensor):
+                return {use}
+        class Net(nn.Module):
+            def forward(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    roots = {f.reached_by[0] for f in found([path]) if f.code == "CF102" and f.function == "STFT.forward"}
+    assert roots == {"STFT.forward" if called else "STFT.forward by itself"}

@@ -806,3 +806,56 @@ def test_a_pad_that_may_be_negative_is_told_behind_the_rest_with_what_to_ask() -
     body = "n = (old - x.size(1) % old) % old\nif n > 0:\n    x = nn.functional.pad(x, (0, n))"
     found = [f for f in told(module(body).replace("old=None", "old: int")) if f.code == "CF601"]
     assert [(f.minor, "ask for `n != 0`" in str(f.declined)) for f in found] == [(True, True)]
+
+
+@pytest.mark.parametrize(("turn", "expected"), [("self.p_sample(x, t)", True), ("self.use(x, t)", False)])
+def test_a_loop_that_samples_and_shows_how_far_it_has_come_is_told_behind_the_rest(turn: str, expected: bool) -> None:
+    body = f"if old is not None:\n    for t in tqdm(range(9)):\n        x = {turn}\nx = x[x > 0]"
+    text = module(body).replace("import torch\n", "import torch\nfrom tqdm import tqdm\n", 1)
+    assert quiet(text, "in tqdm") == [expected]
+    assert quiet(text, "x[x > 0]") == [False]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [("mask(n, x.shape[1])", True), ("mask(n)", False), ("mask(n, old)", False), ("mask(n, longest=None)", False)],
+)
+def test_a_default_that_no_call_leaves_is_told_behind_the_rest(call: str, expected: bool) -> None:
+    text = module(f"n = (x > 0).sum(1)\nx = x * {call}").replace(
+        "class Model",
+        "def mask(length, longest=None):\n    if longest is None:\n        longest = length.max()\n"
+        "    places = torch.arange(longest)\n    return places < length[:, None]\n\n\nclass Model",
+    )
+    assert quiet(text, "arange(longest)") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        ("plt.imshow(kept.numpy())", True),
+        ("drawn(kept)", True),
+        ("x = kept", False),
+        ("x = x + self.penalty(kept)", False),
+        ("plt.imshow(kept.numpy())\n    x = kept", False),
+    ],
+)
+def test_what_is_computed_to_be_shown_is_told_behind_the_rest(last: str, expected: bool) -> None:
+    body = f"if old is not None:\n    kept = picked(x)\n    {last}\nx = x + 1"
+    more = (
+        "def picked(x: torch.Tensor):\n    return x[x > 0]\n\n\ndef drawn(x):\n    plt.imsave('x.png', x.numpy())\n\n\n"
+    )
+    text = module(body).replace("class Model", f"{more}class Model")
+    text = text.replace("import torch\n", "import torch\nfrom matplotlib import pyplot as plt\n", 1)
+    assert set(quiet(text, "x[x > 0]")) == {expected}
+
+
+def test_what_a_method_sets_up_where_it_is_missing_is_told_behind_the_rest() -> None:
+    more = (
+        "\ndef init_other(self):\n    if self.kept is None:\n        self.kept = networks(3)\n"
+        "\ndef other(self):\n    if self.kept is None:\n        self.kept = networks(3)\n"
+    )
+    for method, expected in (("init_other", True), ("other", False)):
+        text = module(f"self.{method}()\nx = x * self.kept", more=more).replace(
+            "class Model", "def networks(n):\n    print('networks')\n    return n\n\n\nclass Model"
+        )
+        assert quiet(text, "'networks'") == [expected]

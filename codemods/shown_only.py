@@ -1,0 +1,52 @@
+"""Branches that are there to show something: pictures of a step, drawn where somebody asks for them.
+
+What such a branch computes is for the picture alone, so that whoever compiles the model does without it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from compilefix.source.definitions import Function
+from compilefix.source.tree import walk
+
+_LEAVES = (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Break, ast.Continue, ast.Global, ast.Nonlocal)
+_PICTURES = (
+    "matplotlib.",
+    "cv2.imshow",
+    "cv2.imwrite",
+    "seaborn.",
+    "visdom.",
+    "wandb.log",
+    "torchvision.utils.save_image",
+)
+"""What begins the names of calls that show a picture, or keep it for people."""
+
+
+def only_shows(block: Sequence[ast.stmt], function: Function, calls: Mapping[ast.AST, Function]) -> bool:
+    """Whether a block of a branch shows something, and leaves nothing for what comes behind it."""
+    inside = [part for statement in block for part in walk(statement)]
+    if not any(_is_shown(part, function, calls) for part in inside):
+        return False
+    if any(isinstance(part, _LEAVES) for part in inside):
+        return False
+    stored = [part for part in inside if isinstance(getattr(part, "ctx", None), ast.Store)]
+    if not all(isinstance(store, ast.Name) for store in stored if not isinstance(store, ast.Tuple | ast.List)):
+        return False
+    names = {store.id for store in stored if isinstance(store, ast.Name)}
+    held = set(inside)
+    return not any(
+        isinstance(node.ctx, ast.Load) and node.id in names and node not in held and node.lineno > block[-1].lineno
+        for node in function.of(ast.Name)
+    ) and not any(isinstance(part, ast.For | ast.While) and held <= set(walk(part)) for part in function.nodes)
+
+
+def _is_shown(node: ast.AST, function: Function, calls: Mapping[ast.AST, Function]) -> bool:
+    """Whether a statement of its own calls what shows something, or keeps it for people."""
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return False
+    if (function.module.qualified(node.value.func) or "").startswith(_PICTURES):
+        return True
+    callee = calls.get(node.value)
+    return callee is not None and any(name.startswith(_PICTURES) for name in callee.called_names)
