@@ -28,7 +28,7 @@ _EXPORTS = re.compile(
 """How flags are called that are set where a model is brought to another framework."""
 _DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)|^(show|plot|visuali[sz]e)_|^visuali[sz]e$", re.I)
 """How flags and arguments are called that are given where somebody looks for a mistake, or at a result."""
-_MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compute|cache|reset")
+_MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compile|compute|cache|reset")
 """How functions are called that the first call may run to set something up."""
 _SAMPLES = re.compile(r"(^|_)(sample|sampling|generate)(_|$)")
 """How functions are called that run a whole model in each turn, for long where they show how far they have come."""
@@ -472,6 +472,20 @@ def _holder(node: ast.expr) -> ast.expr:
     return node
 
 
+def _complains(_: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
+    """Whether a block only says something and gives None, where other ways out of the function give a result."""
+    *said, last = block
+    if not said or not isinstance(last, ast.Return) or not (last.value is None or is_literal(last.value, None)):
+        return False
+    if not all(isinstance(part, ast.Expr) and isinstance(part.value, ast.Call) for part in said):
+        return False
+    says = (scope.callee(part.value) or "" for part in said if isinstance(part, ast.Expr))
+    if not all(name == "print" or name.startswith(("warnings.warn", "logging.")) for name in says):
+        return False
+    others = [node for node in scope.of(ast.Return) if node is not last]
+    return bool(others) and all(n.value is not None and not is_literal(n.value, None) for n in others)
+
+
 def _says_unknown(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     return block is branch.orelse and says_unknown(branch, scope)
 
@@ -480,7 +494,7 @@ def _shows(_: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     return only_shows(block, scope.function, scope.facts.calls)
 
 
-_SELDOM = (_shows, _exports, _debugs, _sets_up, _is_for_other_callers, _says_unknown)
+_SELDOM = (_shows, _complains, _exports, _debugs, _sets_up, _is_for_other_callers, _says_unknown)
 
 
 def is_set_up_by_callers(scope: Scope) -> bool:

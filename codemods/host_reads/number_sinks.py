@@ -358,7 +358,8 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
             obstacle = next(as_tensor([], [node], scope))
             return obstacle.reason, obstacle.assumption
         if user is not None:
-            return f"the number is returned, and `{user.qualname}` needs it as a Python number", None
+            needs = "needs" if child is node else "may need"  # what is done with a part of a result is not looked at
+            return f"the number is returned, and `{user.qualname}` {needs} it as a Python number", None
     elif isinstance(parent, ast.Assign | ast.AnnAssign) and parent.value is child:
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
         if child is node and not all(isinstance(t, ast.Attribute | ast.Subscript) for t in targets):
@@ -373,7 +374,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
             if isinstance(target, ast.Name) and isinstance(child, ast.Tuple | ast.List):
                 user = next(chain(callers(scope), callers_elsewhere(scope)), None)
                 if user is not None and _returned(target.id, scope):
-                    return f"the number is returned, and `{user.qualname}` needs it as a Python number", None
+                    return f"the number is returned, and `{user.qualname}` may need it as a Python number", None
             added = next(added_to(target, scope), None)
             if added is not None:
                 return f"`{snippet(added)}` would change the tensor in place, where a number became another one", None

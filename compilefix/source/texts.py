@@ -18,6 +18,7 @@ _CLASS = re.compile(r"class (\w+)")
 _WORD = re.compile(r"\w+")
 _DERIVED = re.compile(r"^[ \t]*class\s+(\w+)\s*\(([^)]+)\)", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)\b([^\n(]*(?:\([^)]*\))?)", re.MULTILINE)
+_FROM_ALL = re.compile(r"^[ \t]*from[ \t]+(\S+)[ \t]+import[ \t]*\*", re.MULTILINE)
 _STAR = "*"
 
 
@@ -129,11 +130,22 @@ class Texts:
         text = self._files[package].text
         if name in text and re.search(rf"\b{name}\b", text) is not None:
             return True
-        if "import *" not in text:
+        if not any(self._takes_all(origin, package, module, name) for origin in _FROM_ALL.findall(text)):
             return False
         own = self._files[module].text
         listed = "__all__" in own
         return re.search(rf"[\"']{name}[\"']", own) is not None if listed else not name.startswith("_")
+
+    def _takes_all(self, origin: str, package: str, module: str, name: str) -> bool:
+        """Whether `from origin import *` in a package may take a name of a module: what is not found may hold it."""
+        dots = len(origin) - len(origin.lstrip("."))
+        parts = package.split(".")
+        above = ".".join(parts[: len(parts) - dots + 1]) if dots else ""
+        found = ".".join(filter(None, (above, origin.lstrip("."))))
+        if found == module or found not in self._files:
+            return True
+        text = self._files[found].text
+        return "import *" in text or re.search(rf"\b{name}\b", text) is not None
 
     def _overriding(self, cls: str, method: str) -> Iterator[str]:
         if cls not in self._inheriting:

@@ -859,3 +859,24 @@ def test_what_a_method_sets_up_where_it_is_missing_is_told_behind_the_rest() -> 
             "class Model", "def networks(n):\n    print('networks')\n    return n\n\n\nclass Model"
         )
         assert quiet(text, "'networks'") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ("print('wrong')\n    return None", True),
+        ("print('wrong')\n    return", True),
+        ("print('wrong')\n    return x", False),
+        ("print('wrong')\n    x = x + 1\n    return None", False),
+    ],
+)
+def test_a_complaint_that_gives_nothing_is_told_behind_the_rest(block: str, expected: bool) -> None:
+    assert quiet(module(f"if x.shape[1] != 3:\n    {block}"), "'wrong'") == [expected]
+
+
+def test_what_is_compiled_once_by_another_compiler_is_told_behind_the_rest() -> None:
+    more = (
+        "\ndef compile_kernel(self, n):\n    print('kernel')\n    return n\n"
+        "\ndef kernel(self, n):\n    if n not in KEPT:\n        KEPT[n] = self.compile_kernel(n)\n    return KEPT[n]\n"
+    )
+    assert quiet(module("x = x * self.kernel(x.shape[0])", more=more), "'kernel'") == [True]

@@ -41,6 +41,11 @@ def test_who_imports_a_name_from_a_module() -> None:
         ("from pkg.ops import *\n", "scaled", True),
         ("from pkg.ops import *\n", "_hidden", False),
         ("import pkg.ops\n", "scaled", False),
+        ("from .ops import *\n", "scaled", True),
+        ("from .line import *\n", "scaled", False),
+        ("from pkg.line import *\n", "scaled", False),
+        ("from .uses import *\n", "scaled", True),
+        ("from .elsewhere import *\n", "scaled", True),
     ],
 )
 def test_whether_a_package_hands_a_name_out(package: str, name: str, handed: bool) -> None:
@@ -48,6 +53,8 @@ def test_whether_a_package_hands_a_name_out(package: str, name: str, handed: boo
         {
             "pkg": SourceFile(Path("pkg/__init__.py"), "pkg", package),
             "pkg.ops": SourceFile(Path("pkg/ops.py"), "pkg.ops", PROJECT["pkg.ops"]),
+            "pkg.line": SourceFile(Path("pkg/line.py"), "pkg.line", "from pkg.ops import scaled_2\n"),
+            "pkg.uses": SourceFile(Path("pkg/uses.py"), "pkg.uses", "from pkg.ops import scaled\n"),
         }
     )
     assert bool(project.handing_out("pkg.ops", name)) is handed
