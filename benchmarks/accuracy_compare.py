@@ -409,6 +409,7 @@ _TITLES = {
     "after-twenty-fifth": "Models of packages that were run after the work on the twenty-fifth group",
     "twenty-sixth": "Models of packages that were chosen after all of the twenty-fifth group",
     "twenty-seventh": "Models of five packages that were chosen after the twenty-sixth group was begun",
+    "twenty-eighth": "Models of seven packages that were chosen after all of the twenty-seventh group",
 }
 
 
