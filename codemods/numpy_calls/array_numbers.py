@@ -98,7 +98,9 @@ def _is_read(node: ast.expr, scope: Scope) -> bool:
     if not (value.certain or (isinstance(node, ast.Call) and scope.callee(node) in _ALWAYS_ARRAYS)):
         return False
     drawn = isinstance(node, ast.Call) and (scope.callee(node) or "").startswith("numpy.random.")
-    return not (drawn and isinstance(node, ast.Call) and breaks_when_drawn(node, scope.callee(node) or "") is not None)
+    return not (
+        drawn and isinstance(node, ast.Call) and breaks_when_drawn(node, scope.callee(node) or "", scope) is not None
+    )
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:

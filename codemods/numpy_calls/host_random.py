@@ -10,8 +10,8 @@ nothing by itself is reported where its number decides.
 `permutation` and other distributions are unknown to torch (GB0294), as are NumPy's generators (GB0156). Python's
 `random.random`, `choice`, `shuffle`, `gauss` are not traced (GB0007). `random.uniform`, `randint` and `randrange`
 are, unless the number decides a branch or bounds a slice or loop (GB0170, GB0124, GB4841). Draws of whole arrays
-(`np.random.rand(4, 6)`) do not break, but for `choice`, and are not reported; when compiled they come from torch's
-generator.
+(`np.random.rand(4, 6)`) do not break, but for `choice`, nor does `np.random.shuffle` of an array, and they are not
+reported; when compiled they come from torch's generator.
 
 ## Example
 ```python
@@ -165,7 +165,7 @@ class HostRandom(Rule):
                 needed = _needed(node, scope)
                 if needed is not None:
                     yield self._judge(node, *needed, scope)
-            elif (gb := _broken_by(node, name)) is not None:
+            elif (gb := _broken_by(node, name, scope)) is not None:
                 yield self._judge(node, node, gb, scope)
             elif _takes_generator(node, scope):
                 message = f"`{snippet(node)}` draws from a generator that the graph cannot hold: it breaks"
@@ -207,7 +207,7 @@ class HostRandom(Rule):
         return self.fixed(scope, place, message, fix, gb=(gb,))
 
 
-def _broken_by(node: ast.Call, name: str) -> str | None:
+def _broken_by(node: ast.Call, name: str, scope: Scope) -> str | None:
     """The graph-break id of a draw; None where it is traced."""
     if name in _PYTHON or name in _STATE:
         return "GB0007"
@@ -215,7 +215,7 @@ def _broken_by(node: ast.Call, name: str) -> str | None:
         return "GB7650"
     if name in _GENERATORS:
         return "GB0156"
-    return breaks_when_drawn(node, name)
+    return breaks_when_drawn(node, name, scope)
 
 
 def _takes_generator(node: ast.Call, scope: Scope) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from compilefix.analysis.builtin_calls import NUMPY_DRAWS, NUMPY_GENERATORS, draws_one
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.rule import Scope
 
@@ -13,14 +13,19 @@ OTHER_NUMBERS = "torch's generator gives other numbers of the same distribution"
 _NOT_DRAWS = frozenset({"seed", "get_state", "set_state"})
 
 
-def breaks_when_drawn(node: ast.Call, name: str) -> str | None:
-    """The graph-break id of a call of `numpy.random`; None where it is traced, and where it is no draw."""
+def breaks_when_drawn(node: ast.Call, name: str, scope: Scope) -> str | None:
+    """The graph-break id of a call of `numpy.random`; None where it is traced, and where it is no draw.
+
+    torch's NumPy shuffles arrays where they are, and no lists (`torch._numpy.random.shuffle`).
+    """
     if not name.startswith("numpy.random."):
         return None
     if name.rpartition(".")[0] in NUMPY_GENERATORS:
         return "GB0156"
     short = name.removeprefix("numpy.random.")
     if "." in short or short in _NOT_DRAWS or short[:1].isupper():
+        return None
+    if short == "shuffle" and node.args and scope.value(node.args[0]).is_(*ARRAYS):
         return None
     if short == "choice":
         return "GB0033"

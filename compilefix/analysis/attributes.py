@@ -69,17 +69,19 @@ class Attributes:
         self._declared: dict[Class, Mapping[str, Value]] = {}
         self._heirs: dict[Module, Mapping[Class, Sequence[Class]]] = {}
 
-    def of(self, cls: Class, name: str) -> Value | None:
+    def of(self, cls: Class, name: str, reader: Function | None = None) -> Value | None:
         """The attribute that instances of the class have; None where nothing gives them one.
 
         The methods of a class run for the classes of its module that inherit it, too, and other code of the project
-        may have put something else there.
+        may have put something else there. A `reader`, which reads it of its own object, runs for those alone that have
+        no method in its place.
         """
         found = self._of_class(cls, name)
         if found is None or found.is_unknown:
             return found
         for other in self._inheriting(cls):
-            if self._methods(other, name) or name in self._declarations(other):
+            sets = self._methods(other, name) or name in self._declarations(other)
+            if sets and (reader is None or self._runs_for(reader, other)):
                 value = self._of_class(other, name)
                 found = values.UNKNOWN if value is None else _owned(join(found, value), name)
         if found.kinds & _REPLACED and self._walker.project.modules.texts.setting(name, cls.node.name, cls.module.name):
@@ -132,6 +134,20 @@ class Attributes:
                         heirs.setdefault(base, []).append(other)
             self._heirs[cls.module] = heirs
         return self._heirs[cls.module].get(cls, ())
+
+    def _runs_for(self, method: Function, cls: Class) -> bool:
+        """Whether a method may run for the objects of a class that inherits that of the method.
+
+        It does where nothing stands in its place there, and where a method there calls what it stands in the place of.
+        """
+        if method.cls is None or method.parent is not None:
+            return True
+        name = method.node.name
+        if self._walker.project.method(cls, name) is method:
+            return True
+        between = (base for base in self._walker.project.ancestors(cls) if isinstance(base, Class))
+        methods = (m for base in between if base is not method.cls for m in base.methods.values())
+        return any(_asks_another(node, name) for m in methods for node in m.of(ast.Attribute))
 
     def _of_class(self, cls: Class, name: str) -> Value | None:
         """What a class and its bases give their instances."""
@@ -254,6 +270,11 @@ def _registered_names(init: Function | None) -> frozenset[str]:
     if init is None or not init.parameters:
         return frozenset()
     return _registered_in(init.node.body, init.parameters[0].arg)
+
+
+def _asks_another(node: ast.Attribute, name: str) -> bool:
+    """Whether a method is asked of a base, and not of the object: `super().forward`, `Base.forward`."""
+    return node.attr == name and not (isinstance(node.value, ast.Name) and node.value.id == "self")
 
 
 def _registered_in(body: Sequence[ast.stmt], instance: str) -> frozenset[str]:

@@ -161,7 +161,7 @@ class Expressions(Calls):
             return self._named(f"{base.ref}.{node.attr}")
         if base.ref is not None and base.is_(Kind.OBJECT, Kind.NONE):
             own = isinstance(node.value, ast.Name) and node.value.id == self.self_name
-            value = self._object_attribute(base.ref, node.attr)
+            value = self._object_attribute(base.ref, node.attr, self.function if own else None)
             if value.is_unknown and base.storage:
                 value = self.inference.attribute_of_global(base.storage, base.ref, node.attr) or value
             if value.kinds == values.FUNCTION.kinds:
@@ -205,7 +205,7 @@ class Expressions(Calls):
         fixed = isinstance(root, ast.Name) and root.id == self.self_name
         return ast.unparse(node) if fixed else f"?{self.place(node)}"
 
-    def _object_attribute(self, ref: str, attr: str) -> Value:
+    def _object_attribute(self, ref: str, attr: str, reader: Function | None) -> Value:
         cls = self.project.resolve(ref)
         if isinstance(cls, Class):
             method = self.project.method(cls, attr)
@@ -217,7 +217,7 @@ class Expressions(Calls):
                 if self.inference.hides_method(cls, attr):
                     return values.UNKNOWN
                 return replace(values.FUNCTION, ref=method.full_name)
-            attribute = self.inference.attribute(cls, attr)
+            attribute = self.inference.attribute(cls, attr, reader)
             if attribute is not None:
                 return attribute
             if attr == "training":

@@ -266,9 +266,12 @@ class Inference:
         for inner in [f for f in self._early if f.parent is function]:
             del self._early[inner]
 
-    def attribute(self, cls: Class, name: str) -> Value | None:
-        """The attribute that instances of the class have; None where nothing gives them one."""
-        return self._attributes.of(cls, name)
+    def attribute(self, cls: Class, name: str, reader: Function | None = None) -> Value | None:
+        """The attribute that instances of the class have; None where nothing gives them one.
+
+        reader: the method that reads it of its own object.
+        """
+        return self._attributes.of(cls, name, reader)
 
     def class_constant(self, cls: Class, name: str) -> Value | None:
         """The number or text that a class has under a name; None where other code may put something else there."""

@@ -1116,6 +1116,28 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return self.made(y)[0] * self.lstm.hidden_size + self.cell.hidden_size  # BREAK
         """,
     },
+    "a layer that a subclass puts in the place of another, beside the method that ran that one": {
+        "pkg/replaced.py": """
+            class Deep(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.embedding = nn.Sequential(nn.Linear(4, 4))
+                def forward(self, x: Tensor):
+                    return self.embedding(x)
+                def embed(self, x: Tensor):
+                    return self.embedding(x)  # BREAK
+                def twice(self, x: Tensor):
+                    return self.embedding(x)  # BREAK
+            class Recurrent(Deep):
+                def __init__(self):
+                    super().__init__()
+                    self.embedding = nn.LSTM(4, 4)
+                def forward(self, x: Tensor):
+                    return self.embedding(x)[0]  # BREAK
+                def twice(self, x: Tensor):
+                    return super().twice(x)[0] * 2
+        """,
+    },
     "an attribute that `__init__` gives another value in all branches, and one that may stay what it was": {
         "pkg/flipped.py": """
             from collections.abc import Sequence

@@ -260,6 +260,11 @@ def test_arrays_that_stay_arrays_are_not_reported() -> None:
         ("x * np.random.beta(1.0, 1.0)", lambda x: x * np.random.beta(1.0, 1.0)),
         ("x * torch.from_numpy(np.random.rand(3))", lambda x: x * torch.from_numpy(np.random.rand(3))),
         ("x * torch.from_numpy(np.random.normal(0, 1, 3))", lambda x: x * torch.from_numpy(np.random.normal(0, 1, 3))),
+        (
+            "(a := np.arange(3), np.random.shuffle(a), x)[-1]",
+            lambda x: (a := np.arange(3), np.random.shuffle(a), x)[-1],
+        ),
+        ("(a := [1, 2, 3], np.random.shuffle(a), x)[-1]", lambda x: (a := [1, 2, 3], np.random.shuffle(a), x)[-1]),
     ],
 )
 def test_draws_are_reported_exactly_where_they_break(line: str, draw: Callable[[torch.Tensor], Any]) -> None:
