@@ -31,6 +31,7 @@ _TORCH_KEYWORDS = frozenset({"dim", "keepdim", "descending"})
 
 _CASTS = frozenset({"float", "double", "half", "long", "int"})
 """Methods of tensors by which truths become numbers; arrays, tables and numbers have none of them."""
+_MOVES = _CASTS | {"to", "cpu", "cuda", "type"}
 _COMPARES = frozenset({"eq", "ne", "gt", "ge", "lt", "le"})
 
 _OF_TWO = frozenset(
@@ -229,10 +230,15 @@ class Evidence:
             self._note(first, given, proof=False)
 
     def _of_repeats(self, node: ast.Call, called: str | None, given: _Given) -> None:
-        """Note what tells how often rows are repeated: a number, or a tensor where something of it is asked for."""
+        """Note what tells how often rows are repeated: a number, or a tensor where something of it is asked for.
+
+        So is what is cast there: `counts.to(dtype=torch.long)`.
+        """
         place = 1 if called == "torch.repeat_interleave" else 0
         repeats = [*node.args[place : place + 1], *(k.value for k in node.keywords if k.arg == "repeats")]
         for asked in repeats:
+            while isinstance(asked, ast.Call) and isinstance(asked.func, ast.Attribute) and asked.func.attr in _MOVES:
+                asked = asked.func.value
             if isinstance(asked, ast.Name) and asked.id in self._names and asked.id in self._asked:
                 self._note(asked, given, proof=False)
 

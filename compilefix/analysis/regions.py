@@ -31,6 +31,7 @@ from compilefix.analysis.host_code import feeds_or_tests, handles_files, shows_o
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.library_roots import is_library_root, library_roots, may_hold_roots
 from compilefix.analysis.live_code import effects_at_the_boundary, leaves, live_nodes
+from compilefix.analysis.own_hooks import own_hooks
 from compilefix.analysis.tensor_functions import (
     NEVER_COMPILED,
     is_beside_the_work,
@@ -402,6 +403,7 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
             yield callee
     yield from (made for node, made in facts.constructed.items() if node in alive)
     yield from _kept_methods(live, facts, inference.project)
+    yield from own_hooks(facts.function, inference.project)
     for node in live:
         if isinstance(node, ast.Call) and node.args and facts.callee(node) in _RUN_WHAT_IS_GIVEN:
             yield from functions_of(facts.value(node.args[0]), inference.project)

@@ -357,6 +357,8 @@ CASES: Mapping[str, Mapping[str, str]] = {
             def moved(x: Tensor, counts):
                 counts = counts.to(x.device)
                 return x.repeat_interleave(counts, dim=0)  # BREAK
+            def cast(x: Tensor, counts):
+                return x.repeat_interleave(counts.to(dtype=torch.long), dim=0)  # BREAK
         """,
     },
     "copies of tensors": {
@@ -1114,6 +1116,26 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     if hasattr(self.made, "flatten_parameters"):  # BREAK
                         self.made.flatten_parameters()  # BREAK
                     return self.made(y)[0] * self.lstm.hidden_size + self.cell.hidden_size  # BREAK
+        """,
+    },
+    "hooks that a module sets on itself, and one that it sets on another": {
+        "pkg/hooks.py": """
+            def keep(module, given, result):
+                module.count = given[0].sum().item()  # BREAK
+            def look(module, given, result):
+                module.count = given[0].sum().item()
+            class Watched(nn.Module):
+                def __init__(self, other: nn.Module):
+                    super().__init__()
+                    self.register_forward_hook(keep)
+                    self.register_forward_pre_hook(self.before)
+                    other.register_forward_hook(look)
+                def before(self, module, given):
+                    if given[0].sum() > 0:  # BREAK
+                        return given
+            class Twice(Watched):
+                def forward(self, x: Tensor):
+                    return x * 2
         """,
     },
     "a layer that a subclass puts in the place of another, beside the method that ran that one": {
