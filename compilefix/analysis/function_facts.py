@@ -66,7 +66,7 @@ class ProjectFacts(Protocol):
     named: dict[str, Value]
     global_names: dict[tuple[Module, str], Value]
 
-    def attribute(self, cls: Class, name: str) -> Value | None:
+    def attribute(self, cls: Class, name: str, reader: Function | None = None) -> Value | None:
         """The attribute that instances of the class have; None where nothing gives them one."""
 
     def hides_method(self, cls: Class, name: str) -> bool:
