@@ -66,6 +66,8 @@ _PURE_BUILTINS = frozenset(
 )
 _PURE_TEXT_METHODS = frozenset({"join", "lower", "replace", "split", "startswith", "endswith", "strip", "upper"})
 _CHAIN = "torch.nn.Sequential"
+_READS = frozenset({"tolist", "item"})
+"""What no tensor or array does more by than be read, whatever else of it is not known."""
 _READING_BUILTINS = frozenset({"float", "int", "bool", "complex"})
 _RAISING_BUILTINS = frozenset({"min", "max", "getattr", "pow"})
 
@@ -294,6 +296,8 @@ class EffectAnalysis:
             return Effects(mutates=f"`{text}` changes a container", raises=f"`{text}` may fail" if fails else None)
         if name is None and _is_method_of_text(node.func):
             return Effects(raises=f"`{text}` may raise")
+        if name is None and isinstance(node.func, ast.Attribute) and node.func.attr in _READS and not node.args:
+            return Effects(host=f"`{text}` reads values", raises=f"`{text}` may raise")
         if name is None:
             written = isinstance(node.func, ast.Attribute) and torch_api.method(node.func.attr)
             writes = f"`{text}` writes in place" if written and written.mutates else None

@@ -226,10 +226,15 @@ def _split(
 
 
 def _choose(findings: Iterable[Finding], current: Mapping[Path, SourceFile]) -> dict[Path, list[Finding]]:
-    """Fixes by file that do not overlap. The innermost goes first: an outer one is judged again on its result."""
+    """Fixes by file that do not overlap. The innermost goes first: an outer one is judged again on its result.
+
+    But what an exception shows that is carried to the compile boundary stays as it was written: it needs no fix there.
+    """
+    findings = list(findings)
+    whole = {id(finding) for finding in findings if _carries_all(finding, findings)}
     chosen: dict[Path, list[Finding]] = {}
     paths = {file.path.as_posix(): path for path, file in current.items()}
-    for finding in sorted(findings, key=lambda f: (f.path, _size(f), f.span, f.code)):
+    for finding in sorted(findings, key=lambda f: (f.path, id(f) not in whole, _size(f), f.span, f.code)):
         assert finding.fix is not None
         group = chosen.setdefault(paths[finding.path], [])
         taken = [edit.target for other in group if other.fix is not None for edit in other.fix.edits]
@@ -267,6 +272,16 @@ def _span_of_new_name(name: str, edits: Iterable[Edit], there: Iterable[ast.Name
         return None
     end = max((at.end_line, at.end_column) for at in places)
     return Span(places[0].line, places[0].column, *end)
+
+
+def _carries_all(finding: Finding, others: Iterable[Finding]) -> bool:
+    """Whether a fix carries an exception to the compile boundary with all that other fixes would change in it."""
+    if finding.fix is None or "exception-late" not in finding.fix.assumptions:
+        return False
+    places = [edit.target for edit in finding.fix.edits]
+    inner = [[e.target for e in f.fix.edits] for f in others if f.path == finding.path and f is not finding and f.fix]
+    met = [targets for targets in inner if any(target.overlaps(place) for target in targets for place in places)]
+    return bool(met) and all(any(place.holds(target) for place in places) for targets in met for target in targets)
 
 
 def _size(finding: Finding) -> tuple[int, int]:
