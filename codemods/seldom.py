@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from compilefix.analysis.host_work import names_progress, shows_progress, stops_by_the_clock
 from compilefix.analysis.regions import is_given_to_compile
-from compilefix.analysis.values import Kind
+from compilefix.codemods.made_once import makes_once, missing, notes_once
 from compilefix.codemods.shown_only import only_shows
 from compilefix.codemods.unknown_settings import reads_unset, says_unknown
+from compilefix.codemods.unpassed import NO_TENSORS, asks_for_unpassed, defaults, is_given
 from compilefix.source.definitions import Function
-from compilefix.source.syntax import asks_for_none, conjuncts, is_literal, last_name, unpacks
+from compilefix.source.syntax import asks_for_something, conjuncts, is_literal, last_name
 from compilefix.source.tree import parents, walk
 
 if TYPE_CHECKING:
@@ -37,9 +38,6 @@ _BEAMS = re.compile(r"(^|[._])beams?([._]|$)")
 """How functions and classes are called that decode step by step with a model, which is what users compile."""
 _OF_TEXTS = ("eos", "vocab", "token", "hypothes", "logits")
 """Words of which one stands in a file that looks for a text with beams."""
-_STORES = frozenset({"copy_", "fill_", "update", "setdefault", "append", "add", "__setitem__"})
-_NO_TENSORS = (Kind.SIZE, Kind.NUMBER, Kind.STATIC, Kind.NONE, Kind.CONTAINER)
-_SOMETHING = (Kind.SIZE, Kind.NUMBER, Kind.STATIC, Kind.CONTAINER, Kind.TENSOR)
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 _ENDS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
 _LOADS = frozenset(
@@ -112,7 +110,7 @@ def _stands_aside(node: ast.AST, scope: Scope) -> bool:
             return True
         if isinstance(around, ast.ExceptHandler):
             return True
-        if isinstance(around, ast.IfExp) and child is around.body and _asks_for_unpassed(around.test, scope):
+        if isinstance(around, ast.IfExp) and child is around.body and asks_for_unpassed(around.test, scope):
             return True
         if isinstance(around, ast.Assert) and child is around.msg:
             return True
@@ -132,7 +130,7 @@ def _stands_behind_a_way_out(node: ast.AST, scope: Scope) -> bool:
             return False
         if isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[-1], ast.Return):
             opposite = ast.UnaryOp(ast.Not(), statement.test)
-            if _makes_once(opposite, body[place + 1 :], scope.function, _own_calls(scope)):
+            if makes_once(opposite, body[place + 1 :], scope.function, _own_calls(scope)):
                 return True
     return False
 
@@ -162,7 +160,7 @@ def _holds_what_stands_aside(node: ast.AST, scope: Scope) -> bool:
     stores = scope.names(test.id, stores=True) if isinstance(test, ast.Name) else []
     if not stores or not isinstance(test, ast.Name):
         return False
-    if _is_given(test.id, scope, *_NO_TENSORS):
+    if is_given(test.id, scope, *NO_TENSORS):
         return all(_stands_aside(store, scope) for store in stores)
     tensors = [store for store in stores if not _is_plain(store, scope)]
     return 0 < len(tensors) < len(stores) and all(_stands_aside(store, scope) for store in tensors)
@@ -218,14 +216,14 @@ def _first_values(flag: ast.expr, function: Function) -> Iterator[ast.expr]:
     if isinstance(flag, ast.Compare) and _mode(flag) is not None:
         flag = flag.left
     if isinstance(flag, ast.Name):
-        default = _defaults(function).get(flag.id)
+        default = defaults(function).get(flag.id)
         given = [default] if flag.id in function.bound else function.module.all_given(flag.id)
         yield from (value for value in given if value is not None)
     elif isinstance(flag, ast.Attribute) and function.cls is not None:
         init = function.cls.methods.get("__init__")
         for assign in init.of(ast.Assign) if init is not None else ():
             if init is not None and any(ast.unparse(target) == ast.unparse(flag) for target in assign.targets):
-                default = _defaults(init).get(assign.value.id) if isinstance(assign.value, ast.Name) else None
+                default = defaults(init).get(assign.value.id) if isinstance(assign.value, ast.Name) else None
                 yield default or assign.value
 
 
@@ -235,23 +233,18 @@ def _flag_and_answer(test: ast.expr) -> tuple[ast.expr, bool]:
         part, given = _flag_and_answer(test.operand)
         return part, not given
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.comparators[0], ast.Constant):
-        if _asks_for_something(test):
+        if asks_for_something(test):
             return test.left, True
         if isinstance(test.ops[0], ast.Eq | ast.Is) and isinstance(test.comparators[0].value, bool):
             return test.left, test.comparators[0].value
     return test, True
 
 
-def _asks_for_something(test: ast.expr) -> bool:
-    """Whether a test is `x is not None`."""
-    return asks_for_none(test) and isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.IsNot)
-
-
 def _sets_up(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     """Whether a block runs where something of the object is missing, and makes it: `if self.table is None: ...`."""
-    if block is not branch.body or not _makes_once(branch.test, block, scope.function, _own_calls(scope)):
+    if block is not branch.body or not makes_once(branch.test, block, scope.function, _own_calls(scope)):
         return False
-    texts = {ast.unparse(kept) for kept in _missing(branch.test)}
+    texts = {ast.unparse(kept) for kept in missing(branch.test)}
     inside = {part for statement in block for part in walk(statement)}
     # `self.state = None` in what calls it, or what it calls elsewhere: it is made anew in each call.
     others = {*scope.compiled.callers, *(callee for node, callee in _own_calls(scope) if node not in inside)}
@@ -270,83 +263,6 @@ def _own_calls(scope: Scope) -> Iterator[tuple[ast.AST, Function]]:
     return iter(scope.facts.calls.items())
 
 
-def _makes_once(
-    test: ast.expr, block: list[ast.stmt], function: Function, calls: Iterable[tuple[ast.AST, Function]]
-) -> bool:
-    missing = [kept for kept in _missing(test) if _is_kept(kept, function)]
-    if not missing:
-        return False
-    inside = {part for statement in block for part in walk(statement)}
-    texts = {ast.unparse(kept) for kept in missing}
-    if any(_stored(node) & texts for node in function.nodes if node not in inside):
-        return False  # another value in each call, or none again
-    if any(_stored(node) & texts for node in inside):
-        return True
-    called = [callee for node, callee in calls if node in inside and callee.cls is not None]
-    return any(_stored(node) & texts for callee in called for node in callee.nodes)
-
-
-def _missing(test: ast.expr) -> Iterator[ast.expr]:
-    """What a test takes for missing: `x is None`, `not x`, `x is False`, `k not in x`, `not hasattr(o, "x")`."""
-    if isinstance(test, ast.BoolOp):
-        found = [list(_missing(part)) for part in test.values]
-        if isinstance(test.op, ast.And):
-            yield from (kept for part in found for kept in part)
-        elif found[0]:
-            # `self.table is None or self.table.shape[0] < n`: the rest asks whether it is large enough.
-            name = ast.unparse(found[0][0])
-            if all(part or name in ast.unparse(value) for part, value in zip(found, test.values, strict=True)):
-                yield found[0][0]
-    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        asked = test.operand
-        if isinstance(asked, ast.Call) and isinstance(asked.func, ast.Name) and asked.func.id == "hasattr":
-            owner, attribute = asked.args if len(asked.args) == 2 else (None, None)
-            if isinstance(attribute, ast.Constant) and isinstance(owner, ast.Name):
-                yield ast.Attribute(owner, str(attribute.value), ast.Load())
-        elif isinstance(asked, ast.Attribute | ast.Name):
-            yield asked
-        elif isinstance(asked, ast.Compare) and len(asked.ops) == 1 and isinstance(asked.ops[0], ast.In):
-            yield asked.comparators[0]
-        elif isinstance(asked, ast.Compare) and _asks_for_something(asked):
-            yield asked.left
-    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
-        operator, other = test.ops[0], test.comparators[0]
-        nothing = isinstance(other, ast.Constant) and not other.value
-        if nothing and isinstance(operator, ast.Is | ast.Eq):
-            yield test.left
-        elif isinstance(operator, ast.NotIn):
-            yield other
-
-
-def _is_kept(kept: ast.expr, function: Function) -> bool:
-    """Whether something outlives the call: an attribute of the object, or a global of the file."""
-    if isinstance(kept, ast.Name):
-        shared = any(kept.id in node.names for node in function.of(ast.Global))
-        return shared or (kept.id in function.module.assigns and kept.id not in function.bound)
-    if not isinstance(kept, ast.Attribute) or function.cls is None:
-        return False
-    own = next((parameter.arg for parameter in function.parameters), None)
-    while isinstance(kept, ast.Attribute):
-        kept = kept.value
-    return isinstance(kept, ast.Name) and kept.id in (own, function.cls.node.name)
-
-
-def _stored(node: ast.AST) -> frozenset[str]:
-    """The texts of what a node gives another value, or puts something into."""
-    if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute):
-            if node.func.attr in _STORES:
-                return frozenset({ast.unparse(_holder(node.func.value))})
-            if node.func.attr == "register_buffer" and node.args:
-                return _attribute_named(node.func.value, node.args[0])
-        elif isinstance(node.func, ast.Name) and node.func.id == "setattr" and len(node.args) == 3:
-            return _attribute_named(node.args[0], node.args[1])
-        return frozenset()
-    if isinstance(node, ast.Attribute | ast.Name | ast.Subscript) and isinstance(node.ctx, ast.Store):
-        return frozenset({ast.unparse(_holder(node))})
-    return frozenset()
-
-
 def _is_for_other_callers(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     """Whether a block runs for a tensor that nobody in the project passes: `if isinstance(repeats, torch.Tensor)`.
 
@@ -356,120 +272,7 @@ def _is_for_other_callers(branch: ast.If, block: list[ast.stmt], scope: Scope) -
     tests = branch.test.values if isinstance(branch.test, ast.BoolOp) else [branch.test]
     if block is not branch.body or (len(tests) > 1 and isinstance(branch.test.op, ast.Or)):  # type: ignore[attr-defined]
         return False
-    return any(_asks_for_unpassed(test, scope) for test in tests)
-
-
-def _asks_for_unpassed(test: ast.expr, scope: Scope) -> bool:
-    if isinstance(test, ast.Call) and scope.callee(test) == "isinstance" and len(test.args) == 2:
-        name, leaves_out = test.args[0], _is_number
-        asked = ast.unparse(test.args[1]).endswith("Tensor")
-    elif isinstance(test, ast.Call) and scope.callee(test) == "torch.is_tensor" and len(test.args) == 1:
-        name, leaves_out, asked = test.args[0], _is_number, True
-    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
-        name, leaves_out = test.left, _is_nothing
-        own = scope.function.cls is None or scope.function.node.name.startswith("_")
-        if own and asks_for_none(test) and not _asks_for_something(test):
-            return (
-                isinstance(name, ast.Name) and not _is_stored_before(test, name.id, scope) and _is_given(name.id, scope)
-            )
-        asked = own and _asks_for_something(test)
-    elif isinstance(test, ast.Name):
-        name, leaves_out = test, _is_off
-        asked = scope.function.cls is None and _is_off(_defaults(scope.function).get(test.id))
-    else:
-        return False
-    if not isinstance(name, ast.Name) or not asked:
-        return False
-    text, around = ast.unparse(test), scope.statement(test)
-    later = around.targets if isinstance(around, ast.Assign) else []
-    stores = [store for store in scope.names(name.id, stores=True) if store not in later]
-    if not all(_stands_behind(text, store, scope) for store in stores):
-        return False
-    facts, given = scope.legality.inference.facts, _given_by_callers(name.id, scope)
-    sizes = leaves_out is _is_number
-    return bool(given) and all(
-        leaves_out(value) or (sizes and value is not None and facts(caller).value(value).is_(*_NO_TENSORS))
-        for caller, value in given
-    )
-
-
-def _given_by_callers(name: str, scope: Scope) -> list[tuple[Function, ast.expr | None]]:
-    """What the calls of the function that are seen give a parameter, each with the function that calls."""
-    facts = scope.legality.inference.facts
-    calls = [(caller, call) for caller, call in scope.calls_here if facts(caller).calls.get(call) is scope.function]
-    return [(caller, _given(name, call, scope)) for caller, call in calls if isinstance(call, ast.Call)]
-
-
-def _is_given(name: str, scope: Scope, *kinds: Kind) -> bool:
-    """Whether each call that is seen gives a parameter something that is not None, and of one of some kinds."""
-    if name not in _defaults(scope.function):
-        return False
-    facts, given = scope.legality.inference.facts, _given_by_callers(name, scope)
-    some = tuple(kind for kind in kinds or _SOMETHING if kind is not Kind.NONE)
-    return bool(given) and all(value is not None and facts(caller).value(value).is_(*some) for caller, value in given)
-
-
-def _is_stored_before(test: ast.expr, name: str, scope: Scope) -> bool:
-    """Whether a parameter is given another value where a test may read that."""
-    return any(store.lineno < test.lineno for store in scope.names(name, stores=True)) or any(
-        isinstance(around, ast.For | ast.While) for around in scope.ancestors(test)
-    )
-
-
-def _stands_behind(test: str, node: ast.AST, scope: Scope) -> bool:
-    """Whether a node stands in a block that runs where a test, by its text, says yes."""
-    child = node
-    for around in scope.ancestors(node):
-        if isinstance(around, ast.If) and child in around.body and ast.unparse(around.test) == test:
-            return True
-        child = around
-    return False
-
-
-def _given(name: str, call: ast.Call, scope: Scope) -> ast.expr | None:
-    """What a call of the function gives a parameter, or its default; None where that is not seen."""
-    if unpacks(call):
-        return None
-    own = scope.function.node.args
-    bound = scope.function.cls is not None and scope.function.parent is None and not scope.function.is_static
-    names = [parameter.arg for parameter in (*own.posonlyargs, *own.args)]
-    given = _defaults(scope.function)
-    given.update(zip(names[int(bound) :], call.args, strict=False))
-    given.update((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg is not None)
-    return given.get(name)
-
-
-def _defaults(function: Function) -> dict[str, ast.expr | None]:
-    """By parameter what it is where a call says nothing of it."""
-    own = function.node.args
-    names = [parameter.arg for parameter in (*own.posonlyargs, *own.args)]
-    found: dict[str, ast.expr | None] = dict(zip(reversed(names), reversed(own.defaults), strict=False))
-    found.update((p.arg, default) for p, default in zip(own.kwonlyargs, own.kw_defaults, strict=True))
-    return found
-
-
-def _is_number(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
-
-
-def _is_nothing(value: ast.expr | None) -> bool:
-    return is_literal(value, None)
-
-
-def _is_off(value: ast.expr | None) -> bool:
-    return is_literal(value, False)
-
-
-def _attribute_named(owner: ast.expr, name: ast.expr) -> frozenset[str]:
-    text = name.value if isinstance(name, ast.Constant) else None
-    return frozenset({f"{ast.unparse(owner)}.{text}"} if isinstance(text, str) else ())
-
-
-def _holder(node: ast.expr) -> ast.expr:
-    """What holds the place that a value is put into: `self.tables` of `self.tables[key]`, `x` of `x.data`."""
-    while isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "data"):
-        node = node.value
-    return node
+    return any(asks_for_unpassed(test, scope) for test in tests)
 
 
 def _complains(_: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
@@ -525,8 +328,8 @@ def _stands_in_set_up(
     """Whether a call stands where something is missing, and makes it: what is called is `named` so, or a flag is."""
     while node in around:
         child, node = node, around[node]
-        if isinstance(node, ast.If) and child in node.body and _makes_once(node.test, node.body, caller, calls):
-            return named or _notes_once(node, caller)
+        if isinstance(node, ast.If) and child in node.body and makes_once(node.test, node.body, caller, calls):
+            return named or notes_once(node, caller)
     return False
 
 
@@ -540,15 +343,3 @@ def _stands_in_what_shows(node: ast.AST, around: Mapping[ast.AST, ast.AST], call
             if only_shows(block, caller, calls):
                 return True
     return False
-
-
-def _notes_once(branch: ast.If, function: Function) -> bool:
-    """Whether a block that runs where a global flag is off switches it on: `if not _inited: _inited = True`."""
-    shared = {name for node in function.of(ast.Global) for name in node.names}
-    return any(
-        isinstance(statement, ast.Assign)
-        and isinstance(statement.value, ast.Constant)
-        and statement.value.value is True
-        and any(isinstance(target, ast.Name) and target.id in shared for target in statement.targets)
-        for statement in branch.body
-    )

@@ -48,6 +48,11 @@ def asks_for_none(test: ast.AST | None) -> bool:
     )
 
 
+def asks_for_something(test: ast.expr) -> bool:
+    """Whether a test is `x is not None`."""
+    return asks_for_none(test) and isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.IsNot)
+
+
 def conjuncts(test: ast.expr) -> list[ast.expr]:
     """What has to hold for a test to: the parts of `a and b`, any other test by itself."""
     return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
