@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.annotations import annotated
 from compilefix.analysis.attributes import Attributes
-from compilefix.analysis.builtin_calls import generator_of
+from compilefix.analysis.builtin_calls import NUMPY_GENERATORS, generator_of
 from compilefix.analysis.counted_items import counted_keys
 from compilefix.analysis.decorated import changes_result
 from compilefix.analysis.docstrings import no_tensors
@@ -35,6 +35,7 @@ __all__ = ["FunctionFacts", "Inference"]
 
 
 _MAX_DEPTH = 24
+_GENERATORS = NUMPY_GENERATORS | {"torch.Generator"}
 _PERHAPS_TENSOR = frozenset({Kind.TENSOR, Kind.NONE, Kind.UNKNOWN})
 _RENEWALS = 3  # how often the facts of one function are made anew when callers say more of its parameters
 
@@ -321,9 +322,10 @@ class Inference:
         return self._globals[key]
 
     def attribute_of_global(self, storage: Collection[str], ref: str, attr: str) -> Value | None:
-        """What the file that makes an object of a class gives it at its top level: `DEFAULTS.rng = ...`; or None.
+        """The generator that the file that makes an object of a class gives it: `DEFAULTS.rng = ...`; or None.
 
-        The object may be another one of the file, and have been given something else since.
+        The object may be another one of the file, and have been given something else since: of tensors, numbers and
+        modules that would claim a shape, a dtype or that no gradient goes there.
         """
         for name in storage:
             module = self.project.modules.get(name.removeprefix("global.")) if name.startswith("global.") else None
@@ -333,7 +335,7 @@ class Inference:
                 for owner, value in given
                 if module is not None and (held := self.module_global(module, owner)) is not None and held.ref == ref
             ]
-            if found:
+            if found and all(value.is_(Kind.OBJECT) and value.ref in _GENERATORS for value in found):
                 return replace(join_all(found), certain=False, const=None)
         return None
 
