@@ -12,7 +12,7 @@ from compilefix.analysis.einops_calls import LAYERS, layer_result
 from compilefix.analysis.function_facts import Env
 from compilefix.analysis.in_place_functions import translated
 from compilefix.analysis.known_calls import method_only_keeps, method_only_reads
-from compilefix.analysis.leaves import leaf_of
+from compilefix.analysis.leaves import leaf_of, place_of_item
 from compilefix.analysis.module_calls import (
     asks_for_complex,
     gives_itself,
@@ -23,7 +23,7 @@ from compilefix.analysis.module_calls import (
 )
 from compilefix.analysis.named_calls import PERHAPS_ARRAY, NamedCalls, gives_arrays
 from compilefix.analysis.narrowing import asked_for_tensors
-from compilefix.analysis.operators import element_of, opaque, stored_callable, tensor_attribute
+from compilefix.analysis.operators import element_of, opaque, picked, stored_callable, tensor_attribute
 from compilefix.analysis.summaries import filled, from_summary, given_to, gives_all, memory_of, passed
 from compilefix.analysis.values import Kind, Value, join, join_all, number, replace
 from compilefix.analysis.walk import CHANGES
@@ -334,7 +334,10 @@ class Calls(NamedCalls):
             for item in operands[-1:]:
                 self.put_into(node.func, receiver, element_of(item) if attr == "extend" else item, env)
         if (held := _held(attr, receiver, operands)) is not None:
-            return held
+            if attr not in ("get", "pop", "setdefault"):
+                return held
+            key = operands[0].const if operands and attr != "pop" else None  # each `pop` gives another one
+            return picked(held, self.place(node) if key is None else place_of_item(key.value))
         if attr == "format" or (
             receiver.is_(Kind.STATIC) and attr in ("lower", "upper", "strip", "startswith", "endswith", "split", "join")
         ):

@@ -228,8 +228,20 @@ def _items(item: Value, count: int) -> Sequence[Value]:
 
 
 def picked(item: Value, which: str) -> Value:
-    """An item of a container of such items: which one it is decides what it hangs on."""
+    """An item of a container of such items: which one it is decides what it hangs on, and what its own items do."""
+    if item.element is not None or item.elements:
+        inner = item.elements and tuple(picked(part, which) for part in item.elements)
+        item = replace(item, element=item.element and picked(item.element, which), elements=inner)
     return replace(item, leaves=perhaps(item.leaves, f"?{which}")) if item.leaves else item
+
+
+def item_of_turn(iterable: Value, place: str) -> Value:
+    """What a loop gives its target, of which `place` is the place: another loop over the same may be at another item.
+
+    The rows of a tensor are none of its own.
+    """
+    item = element_of(iterable)
+    return item if iterable.is_tensor else picked(item, place)
 
 
 def opaque(place: str, operands: Sequence[Value]) -> Value:

@@ -10,7 +10,7 @@ from compilefix.analysis.annotations import annotated
 from compilefix.analysis.expressions import OPERATORS, Expressions
 from compilefix.analysis.function_facts import Env, FunctionFacts, either, join_env
 from compilefix.analysis.managers import catches_errors
-from compilefix.analysis.operators import binary, element_of, opaque, unpack
+from compilefix.analysis.operators import binary, element_of, item_of_turn, opaque, unpack
 from compilefix.analysis.torch_call import RESHAPES_IN_PLACE
 from compilefix.analysis.values import Kind, Value, join, join_all, replace
 from compilefix.source.annotated import AnnAssign
@@ -208,7 +208,9 @@ class Interpreter(Expressions):
 
     def _for(self, node: ast.For | ast.AsyncFor, env: Env) -> Env | None:
         iterable = self.eval(node.iter, env)
-        return self._loop(node, env, lambda e: self.bind(node.target, element_of(iterable), e))
+        # Within another loop, which may go over the same.
+        item = item_of_turn(iterable, self.place(node.target)) if self.loop_exits else element_of(iterable)
+        return self._loop(node, env, lambda e: self.bind(node.target, item, e))
 
     def _while(self, node: ast.While, env: Env) -> Env | None:
         def enter(inside: Env) -> None:
