@@ -31,8 +31,10 @@ _DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)|^(show|plot|visuali[sz]e)_|^
 """How flags and arguments are called that are given where somebody looks for a mistake, or at a result."""
 _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compile|compute|cache|reset")
 """How functions are called that the first call may run to set something up."""
-_SAMPLES = re.compile(r"(^|_)(sample|sampling|generate)(_|$)")
+_SAMPLES = re.compile(r"(^|_)(?<!up_)(?<!down_)(?<!grid_)(sample|sampling|generate)(_|$)")
 """How functions are called that run a whole model in each turn, for long where they show how far they have come."""
+_NO_MODELS = ("torch.", "Tensor.", "numpy.", "random.")
+"""What begins the names of functions that sample and are no models: `torch.nn.functional.grid_sample`."""
 _SEARCHES = re.compile(r"([Bb]eam|[Gg]reedy)_?[Ss]earch")
 _BEAMS = re.compile(r"(^|[._])beams?([._]|$)")
 """How functions and classes are called that decode step by step with a model, which is what users compile."""
@@ -88,7 +90,9 @@ def _samples(node: ast.AST, scope: Scope) -> bool:
         isinstance(around, ast.For)
         and any(names_progress(scope.callee(part) or "") for part in walk(around.iter) if isinstance(part, ast.Call))
         and any(
-            isinstance(part, ast.Call) and _SAMPLES.search(last_name(part.func)) is not None
+            isinstance(part, ast.Call)
+            and _SAMPLES.search(last_name(part.func)) is not None
+            and not (scope.callee(part) or "").startswith(_NO_MODELS)
             for statement in around.body
             for part in walk(statement)
         )
@@ -275,9 +279,16 @@ def _is_for_other_callers(branch: ast.If, block: list[ast.stmt], scope: Scope) -
     return any(asks_for_unpassed(test, scope) for test in tests)
 
 
-def _complains(_: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
-    """Whether a block only says something and gives None, where other ways out of the function give a result."""
+def _complains(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
+    """Whether a block only says something and gives None, where other ways out of the function give a result.
+
+    What a model does in training or in evaluation alone is no complaint.
+    """
     *said, last = block
+    if block is not branch.body or any(
+        isinstance(p, ast.expr) and last_name(p) == "training" for p in walk(branch.test)
+    ):
+        return False
     if not said or not isinstance(last, ast.Return) or not (last.value is None or is_literal(last.value, None)):
         return False
     if not all(isinstance(part, ast.Expr) and isinstance(part.value, ast.Call) for part in said):

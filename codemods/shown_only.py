@@ -6,7 +6,7 @@ What such a branch computes is for the picture alone, so that whoever compiles t
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from compilefix.source.definitions import Function
 from compilefix.source.tree import walk
@@ -18,7 +18,6 @@ _PICTURES = (
     "cv2.imwrite",
     "seaborn.",
     "visdom.",
-    "wandb.log",
     "torchvision.utils.save_image",
 )
 """What begins the names of calls that show a picture, or keep it for people."""
@@ -35,11 +34,25 @@ def only_shows(block: Sequence[ast.stmt], function: Function, calls: Mapping[ast
     if not all(isinstance(store, ast.Name) for store in stored if not isinstance(store, ast.Tuple | ast.List)):
         return False
     names = {store.id for store in stored if isinstance(store, ast.Name)}
+    if not all(_is_shown(part, function, calls) or _begins_with(part.value, names) for part in _acts(inside)):
+        return False
     held = set(inside)
     return not any(
         isinstance(node.ctx, ast.Load) and node.id in names and node not in held and node.lineno > block[-1].lineno
         for node in function.of(ast.Name)
     ) and not any(isinstance(part, ast.For | ast.While) and held <= set(walk(part)) for part in function.nodes)
+
+
+def _acts(nodes: Iterable[ast.AST]) -> Iterator[ast.Expr]:
+    """The statements among some nodes that are no more than a call: `kept.append(x)`."""
+    return (node for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call))
+
+
+def _begins_with(node: ast.expr, names: Collection[str]) -> bool:
+    """Whether an expression is one of some names, a part of it, or what is called there: `axis.set_title(...)`."""
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return isinstance(node, ast.Name) and node.id in names
 
 
 def _is_shown(node: ast.AST, function: Function, calls: Mapping[ast.AST, Function]) -> bool:

@@ -808,7 +808,15 @@ def test_a_pad_that_may_be_negative_is_told_behind_the_rest_with_what_to_ask() -
     assert [(f.minor, "ask for `n != 0`" in str(f.declined)) for f in found] == [(True, True)]
 
 
-@pytest.mark.parametrize(("turn", "expected"), [("self.p_sample(x, t)", True), ("self.use(x, t)", False)])
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        ("self.p_sample(x, t)", True),
+        ("self.use(x, t)", False),
+        ("torch.nn.functional.grid_sample(x, t)", False),
+        ("self.up_sample(x)", False),
+    ],
+)
 def test_a_loop_that_samples_and_shows_how_far_it_has_come_is_told_behind_the_rest(turn: str, expected: bool) -> None:
     body = f"if old is not None:\n    for t in tqdm(range(9)):\n        x = {turn}\nx = x[x > 0]"
     text = module(body).replace("import torch\n", "import torch\nfrom tqdm import tqdm\n", 1)
@@ -837,6 +845,9 @@ def test_a_default_that_no_call_leaves_is_told_behind_the_rest(call: str, expect
         ("x = kept", False),
         ("x = x + self.penalty(kept)", False),
         ("plt.imshow(kept.numpy())\n    x = kept", False),
+        ("plt.imshow(kept.numpy())\n    self.seen.append(kept)", False),
+        ("axis = plt.gca()\n    axis.set_title('x')\n    plt.imshow(kept.numpy())", True),
+        ("wandb.log({'kept': kept})", False),
     ],
 )
 def test_what_is_computed_to_be_shown_is_told_behind_the_rest(last: str, expected: bool) -> None:
@@ -845,7 +856,7 @@ def test_what_is_computed_to_be_shown_is_told_behind_the_rest(last: str, expecte
         "def picked(x: torch.Tensor):\n    return x[x > 0]\n\n\ndef drawn(x):\n    plt.imsave('x.png', x.numpy())\n\n\n"
     )
     text = module(body).replace("class Model", f"{more}class Model")
-    text = text.replace("import torch\n", "import torch\nfrom matplotlib import pyplot as plt\n", 1)
+    text = text.replace("import torch\n", "import torch\nimport wandb\nfrom matplotlib import pyplot as plt\n", 1)
     assert set(quiet(text, "x[x > 0]")) == {expected}
 
 
@@ -872,6 +883,10 @@ def test_what_a_method_sets_up_where_it_is_missing_is_told_behind_the_rest() -> 
 )
 def test_a_complaint_that_gives_nothing_is_told_behind_the_rest(block: str, expected: bool) -> None:
     assert quiet(module(f"if x.shape[1] != 3:\n    {block}"), "'wrong'") == [expected]
+
+
+def test_what_is_said_in_evaluation_alone_is_no_complaint() -> None:
+    assert quiet(module("if not self.training:\n    print('wrong')\n    return None"), "'wrong'") == [False]
 
 
 def test_what_is_compiled_once_by_another_compiler_is_told_behind_the_rest() -> None:
