@@ -36,6 +36,7 @@ class Texts:
         self._inheriting: dict[str, tuple[str, ...]] = {}
         self._known: dict[str, frozenset[str]] = {}
         self._through: dict[str, tuple[str, ...]] = {}
+        self._stars: dict[str, tuple[str, ...]] = {}
 
     def begin(self) -> None:
         """Begin to note anew what is asked. Of the answers only those are kept that take long to find again."""
@@ -130,22 +131,30 @@ class Texts:
         text = self._files[package].text
         if name in text and re.search(rf"\b{name}\b", text) is not None:
             return True
-        if not any(self._takes_all(origin, package, module, name) for origin in _FROM_ALL.findall(text)):
+        if not any(origin == module or self._may_hold(origin, name) for origin in self._taken_whole(package)):
             return False
         own = self._files[module].text
         listed = "__all__" in own
         return re.search(rf"[\"']{name}[\"']", own) is not None if listed else not name.startswith("_")
 
-    def _takes_all(self, origin: str, package: str, module: str, name: str) -> bool:
-        """Whether `from origin import *` in a package may take a name of a module: what is not found may hold it."""
-        dots = len(origin) - len(origin.lstrip("."))
-        parts = package.split(".")
-        above = ".".join(parts[: len(parts) - dots + 1]) if dots else ""
-        found = ".".join(filter(None, (above, origin.lstrip("."))))
-        if found == module or found not in self._files:
+    def _taken_whole(self, package: str) -> tuple[str, ...]:
+        """The names of the modules from which a package imports all: `from .api import *`."""
+        if package not in self._stars:
+            origins = []
+            for origin in _FROM_ALL.findall(self._files[package].text):
+                dots = len(origin) - len(origin.lstrip("."))
+                parts = package.split(".")
+                above = ".".join(parts[: len(parts) - dots + 1]) if dots else ""
+                origins.append(".".join(filter(None, (above, origin.lstrip(".")))))
+            self._stars[package] = tuple(origins)
+        return self._stars[package]
+
+    def _may_hold(self, origin: str, name: str) -> bool:
+        """Whether a module may have a name for who imports all of it; what is not found may."""
+        if origin not in self._files:
             return True
-        text = self._files[found].text
-        return "import *" in text or re.search(rf"\b{name}\b", text) is not None
+        text = self._files[origin].text
+        return "import *" in text or (name in text and re.search(rf"\b{name}\b", text) is not None)
 
     def _overriding(self, cls: str, method: str) -> Iterator[str]:
         if cls not in self._inheriting:
