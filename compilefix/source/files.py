@@ -16,6 +16,7 @@ from pathlib import Path
 from compilefix.source.annotated import as_assignments
 
 NOTEBOOK_SUFFIX = ".ipynb"
+_ANNOTATED = re.compile(r"Tensor\s*=(?!=)")
 _DEEPEST = 3
 """How many folders without `__init__.py` may stand between a file and the package that it belongs to."""
 _DEEPEST_IN_PROJECT = 6
@@ -194,7 +195,7 @@ def syntax_tree(text: str, shown: str) -> ast.Module | SourceError:
             # What Python thinks of the user's string escapes is not what they asked about.
             warnings.simplefilter("ignore")
             tree = ast.parse(text, filename=shown)
-            return as_assignments(tree) if "Tensor =" in text else tree
+            return as_assignments(tree) if _ANNOTATED.search(text) is not None else tree
     except SyntaxError as error:
         return SourceError(shown, f"syntax error: {error.msg}", error.lineno)
     except (RecursionError, MemoryError):

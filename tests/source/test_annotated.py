@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 
+import pytest
+
 from compilefix.source.annotated import AnnAssign, as_assignments
+from compilefix.source.files import syntax_tree
 from compilefix.source.tree import by_class, walk
 
 TEXT = """\
@@ -46,3 +49,10 @@ def test_it_is_both_and_each_node_stands_in_it_once() -> None:
     assert isinstance(statement, ast.AnnAssign)
     assert statement.targets == [statement.target]
     assert [n.id for n in ast.walk(statement) if isinstance(n, ast.Name)] == ["y", "Tensor", "x"]
+
+
+@pytest.mark.parametrize("written", ["x: Tensor=y", "x: torch.Tensor   =  y"])
+def test_the_spaces_round_an_annotation_do_not_matter(written: str) -> None:
+    tree = syntax_tree(f"def f(y):\n    {written}\n    return x\n", "a.py")
+    assert isinstance(tree, ast.Module)
+    assert any(isinstance(node, AnnAssign) for node in walk(tree))
