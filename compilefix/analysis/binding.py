@@ -166,7 +166,8 @@ class Binding(Narrowing):
             if not base.is_(Kind.CONTAINER, Kind.TENSOR):
                 self.escapes([value])
             if base.is_(Kind.CONTAINER):
-                self.changed(base, None if isinstance(target.slice, ast.Slice) else value, env)
+                put = None if isinstance(target.slice, ast.Slice) else value
+                self.changed(base, put, env, self.place(target))
             elif base.may_be(Kind.TENSOR) and not value.leaves <= base.leaves:
                 self.hangs_on(base, value.leaves, env, self.place(target), self.key(target.value))
 

@@ -96,6 +96,8 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
     if name in ("list", "tuple", "reversed", "sorted", "set", "iter"):
         if first.is_(Kind.CONTAINER):
             item = element_of(first)
+            if name in ("reversed", "sorted", "set"):
+                item = picked(item, place)
             kept = None if name in ("reversed", "sorted", "set") or first.ref == "dict" else first.elements
             return replace(first, element=item, elements=kept, ref=None)
         return (

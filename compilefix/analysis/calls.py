@@ -81,7 +81,7 @@ class Calls(NamedCalls):
         if name is not None and callee.kinds == values.OBJECT:
             return self._call_object(node, callee, args, operands, env)
         if name is None and callee.elements and (made := self._one_of(node, callee, args, operands)) is not None:
-            self._handed_over(operands, env)
+            self._handed_over(operands, env, self.place(node))
             return made
         if name is None:
             if callee.kinds == values.OBJECT:
@@ -102,7 +102,7 @@ class Calls(NamedCalls):
         if isinstance(found, Function):
             return self._call_function(node, found, operands, env)
         if isinstance(found, Class):
-            self._handed_over(operands, env)
+            self._handed_over(operands, env, self.place(node))
             self._constructor(node, found, operands)
             if self.project.method(found, "__new__") is not None:
                 return opaque(self.place(node), operands)
@@ -136,7 +136,7 @@ class Calls(NamedCalls):
 
     def _call_function(self, node: ast.Call, found: Function, operands: Sequence[Value], env: Env) -> Value:
         self.facts.calls[node] = found
-        self._handed_over(operands, env)
+        self._handed_over(operands, env, self.place(node))
         self._written_by(found, node, operands, env)
         if found.cls is not None and self.self_name is not None:
             # A method may assign any attribute.
@@ -208,7 +208,7 @@ class Calls(NamedCalls):
         extra = frozenset({path})
         cls = self.project.resolve(callee.ref)
         if isinstance(cls, Class):
-            self._handed_over(operands, env)
+            self._handed_over(operands, env, self.place(node))
             # What the class itself does round `forward` may give anything.
             own = self.project.method(cls, "__call__") is not None
             module = self.project.is_module_class(cls)
@@ -324,7 +324,7 @@ class Calls(NamedCalls):
             position = {"append": 0, "insert": 1, "setdefault": 1}.get(attr)
             item = operands[position] if position is not None and position < len(operands) else None
             only_moved = attr in ("pop", "remove", "clear", "reverse", "sort")
-            self.changed(receiver, receiver.element if only_moved else item, env)
+            self.changed(receiver, receiver.element if only_moved else item, env, self.place(node))
         if receiver.is_(Kind.NDARRAY) and (made := array_method_result(attr)) is not None:
             return replace(made, storage=receiver.storage) if made.is_(Kind.NDARRAY) else made
         if receiver.is_unknown and (told := self._told_by_name(node, attr, receiver, operands, env)) is not None:
@@ -343,7 +343,7 @@ class Calls(NamedCalls):
         ):
             return values.STATIC
         if receiver.is_unknown or receiver.may_be(Kind.OBJECT):
-            self._handed_over(operands, env)
+            self._handed_over(operands, env, self.place(node))
             if not method_only_reads(attr) and not method_only_keeps(attr):
                 self.perhaps_written(memory_of(receiver).union(*map(memory_of, operands)), env, self.place(node))
         if gives_itself(receiver, (attr,), self.project) and not asks_for_complex(operands):

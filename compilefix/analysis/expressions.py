@@ -20,6 +20,7 @@ from compilefix.analysis.operators import (
     by_identity,
     element_of,
     elementwise,
+    item_of_turn,
     opaque,
     perhaps_read,
     picked,
@@ -265,7 +266,8 @@ class Expressions(Calls):
             return replace(item, kinds=values.ARRAYS) if base.kinds == values.ARRAYS else item
         if base.is_(Kind.CONTAINER):
             if isinstance(node.slice, ast.Slice):
-                return replace(base, elements=None, shape_id=shape_ids.of_slice(base, node.slice, self.facts.value))
+                shape_id = shape_ids.of_slice(base, node.slice, self.facts.value)
+                return replace(self._sliced(node, node.slice, base), elements=None, shape_id=shape_id)
             if isinstance(node.slice, ast.Tuple) and any(isinstance(part, ast.Slice) for part in node.slice.elts):
                 return replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)  # no list, whatever was said
             if base.elements is not None and index.const is not None and isinstance(index.const.value, int):
@@ -292,6 +294,13 @@ class Expressions(Calls):
         if not isinstance(key, str) or seen.certain or Kind.TENSOR not in seen.kinds:
             return False
         return key in self.inference.counted_keys(self.module)
+
+    def _sliced(self, node: ast.Subscript, part: ast.Slice, base: Value) -> Value:
+        """A slice of a container: it begins with another item, and hangs on some of them alone."""
+        if part.lower is part.upper is part.step is None:
+            return base
+        varies = any(isinstance(inner, ast.Name) for inner in walk(part))
+        return picked(base, self.place(node) if varies else place_of_item(ast.unparse(part)))
 
     def _item(self, node: ast.Subscript, index: Value, base: Value) -> Value:
         item = _part_of(base) if base.element is None else base.element
@@ -500,20 +509,22 @@ class Expressions(Calls):
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, env: Env) -> Value:
         inner = dict(env)
-        for generator in node.generators:
+        for turn, generator in enumerate(node.generators):
             iterable = self.eval(generator.iter, inner)
-            self.bind(generator.target, element_of(iterable), inner)
+            # Within another loop, which may go over the same.
+            within = bool(turn or self.loop_exits)
+            item = item_of_turn(iterable, self.place(generator.target)) if within else element_of(iterable)
+            self.bind(generator.target, item, inner)
             for test in generator.ifs:
                 self.eval(test, inner)
                 inner = self.narrow(test, inner, True)
         if isinstance(node, ast.DictComp):
             self.eval(node.key, inner)
-            item = self.eval(node.value, inner).stripped()
-            self.written_within(inner, env, self.place(node))
-            return _holding(values.container(item, ref="dict"), [item])
-        item = self.eval(node.elt, inner).stripped()
+        item = self.eval(node.value if isinstance(node, ast.DictComp) else node.elt, inner).stripped()
         self.written_within(inner, env, self.place(node))
-        return _holding(values.container(item), [item])
+        if any(generator.ifs for generator in node.generators):
+            item = picked(item, self.place(node))  # what is left out moves the others up
+        return _holding(values.container(item, ref="dict" if isinstance(node, ast.DictComp) else None), [item])
 
     def _lambda(self, node: ast.Lambda, env: Env) -> Value:
         rebound = rebound_after(self.function, node)

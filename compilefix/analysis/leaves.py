@@ -36,6 +36,14 @@ def perhaps(leaves: frozenset[str], decision: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
+def decided_again(leaves: frozenset[str], decision: str) -> frozenset[str]:
+    """The leaves of a value of an earlier time: what was decided then need not be what is decided now."""
+    left = settled(leaves)
+    open_ones = frozenset(name for name in left if " " in name)
+    return left - open_ones | perhaps(open_ones, decision)
+
+
+@lru_cache(maxsize=4096)
 def one_of(parts: tuple[frozenset[str], ...], decision: str) -> frozenset[str]:
     """The leaves of a value that is one of several: it hangs perhaps on those that not all of them have."""
     found = sure = parts[0].intersection(*parts[1:])

@@ -210,18 +210,18 @@ class NamedCalls(Binding):
 
     def _into_unknown(self, node: ast.Call, operands: Sequence[Value], env: Env) -> Value:
         """A call of which nothing is known: it may change the lists that it is given, and keep the tensors."""
-        self._handed_over(operands, env)
+        self._handed_over(operands, env, self.place(node))
         noted = isinstance(node.func, ast.Name) and node.func.id == "emit"  # a line that goes to the boundary
         if not noted and not only_reads(self.facts.refs.get(node, "")):
             callee = self.facts.value(node.func)  # a bound method has its object
             self.perhaps_written(memory_of(callee).union(*map(memory_of, operands)), env, self.place(node))
         return opaque(self.place(node), operands)
 
-    def _handed_over(self, operands: Sequence[Value], env: Env) -> None:
+    def _handed_over(self, operands: Sequence[Value], env: Env, place: str) -> None:
         self.escapes(operands)
         for value in operands:
             if value.kinds == values.CONTAINER:
-                self.changed(value, None, env)
+                self.changed(value, None, env, place)
 
     def _now_hangs_on(self, node: ast.Call, written: ast.expr, value: Value, result: Value, env: Env) -> None:
         """A function of torch has written into a tensor: its gradient goes where that of the result does."""

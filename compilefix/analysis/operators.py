@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.dtypes import fold, pointwise_dtype, promote
-from compilefix.analysis.leaves import perhaps, place_of_item
+from compilefix.analysis.leaves import decided_again, perhaps, place_of_item
 from compilefix.analysis.values import (
     ANY_MEMORY,
     ANY_OWN,
@@ -227,12 +227,17 @@ def _items(item: Value, count: int) -> Sequence[Value]:
     return [picked(item, place_of_item(i)) for i in range(count)]
 
 
-def picked(item: Value, which: str) -> Value:
+def picked(item: Value, which: str, decide: Callable[[frozenset[str], str], frozenset[str]] = perhaps) -> Value:
     """An item of a container of such items: which one it is decides what it hangs on, and what its own items do."""
     if item.element is not None or item.elements:
-        inner = item.elements and tuple(picked(part, which) for part in item.elements)
-        item = replace(item, element=item.element and picked(item.element, which), elements=inner)
-    return replace(item, leaves=perhaps(item.leaves, f"?{which}")) if item.leaves else item
+        inner = item.elements and tuple(picked(part, which, decide) for part in item.elements)
+        item = replace(item, element=item.element and picked(item.element, which, decide), elements=inner)
+    return replace(item, leaves=decide(item.leaves, f"?{which}")) if item.leaves else item
+
+
+def of_another_turn(value: Value, which: str) -> Value:
+    """What a name holds from a turn that is over: not of the item of this turn, nor of that of another name."""
+    return picked(value, which, decided_again)
 
 
 def item_of_turn(iterable: Value, place: str) -> Value:

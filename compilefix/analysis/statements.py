@@ -10,7 +10,7 @@ from compilefix.analysis.annotations import annotated
 from compilefix.analysis.expressions import OPERATORS, Expressions
 from compilefix.analysis.function_facts import Env, FunctionFacts, either, join_env
 from compilefix.analysis.managers import catches_errors
-from compilefix.analysis.operators import binary, element_of, item_of_turn, opaque, unpack
+from compilefix.analysis.operators import binary, item_of_turn, of_another_turn, opaque, unpack
 from compilefix.analysis.torch_call import RESHAPES_IN_PLACE
 from compilefix.analysis.values import Kind, Value, join, join_all, replace
 from compilefix.source.annotated import AnnAssign
@@ -132,7 +132,7 @@ class Interpreter(Expressions):
             value = replace(value, storage=value.storage | old.storage)
         if old.is_(Kind.CONTAINER):
             # A list takes what is iterated over, a tensor as well.
-            self.changed(old, None, env)
+            self.changed(old, None, env, self.place(node))
             value = replace(
                 values.container(ref=old.ref),
                 storage=old.storage | right.storage | values.UNKNOWN.storage,
@@ -207,9 +207,7 @@ class Interpreter(Expressions):
             as_passed[name] = replace(old, kinds=given[name].kinds, certain=False)
 
     def _for(self, node: ast.For | ast.AsyncFor, env: Env) -> Env | None:
-        iterable = self.eval(node.iter, env)
-        # Within another loop, which may go over the same.
-        item = item_of_turn(iterable, self.place(node.target)) if self.loop_exits else element_of(iterable)
+        item = item_of_turn(self.eval(node.iter, env), self.place(node.target))
         return self._loop(node, env, lambda e: self.bind(node.target, item, e))
 
     def _while(self, node: ast.While, env: Env) -> Env | None:
@@ -237,10 +235,12 @@ class Interpreter(Expressions):
                     if name not in entry:
                         if "." not in name:
                             # The first turn may ask for it before it has a value; so may what follows no turn.
-                            merged[name] = replace(value.stripped(), certain=False)
+                            made = replace(value.stripped(), certain=False)
+                            merged[name] = of_another_turn(made, f"{place}.{name}")
                         elif name in self.stored:
                             merged[name] = values.UNKNOWN  # the first turn finds it as it was before
                     elif entry[name] is not value:
+                        value = of_another_turn(value, f"{place}.{name}")
                         merged[name] = either(place, state[name], value.stripped()) if state[name] != value else value
             if merged == state:
                 break
@@ -249,6 +249,8 @@ class Interpreter(Expressions):
         # `else` runs where no `break` ended the loop.
         result = self.block(node.orelse, dict(state)) if node.orelse else state
         for index, exit_env in enumerate(exits):
+            for name in exit_env.keys() - entry.keys():
+                exit_env[name] = of_another_turn(exit_env[name], f"{place}.exit{index}")
             result = join_env(result, exit_env, f"{place}.exit{index}", self.stored)
         return result
 
@@ -335,7 +337,7 @@ class Interpreter(Expressions):
             if isinstance(target, ast.Name):
                 env.pop(target.id, None)
             elif isinstance(target, ast.Subscript):
-                self.changed(self.eval(_as_load(target.value), env), None, env)
+                self.changed(self.eval(_as_load(target.value), env), None, env, self.place(target))
         return env
 
     def _match(self, node: ast.Match, env: Env) -> Env | None:

@@ -11,6 +11,7 @@ from zlib import crc32
 from compilefix.analysis.array_namespaces import array_namespaces
 from compilefix.analysis.function_facts import Env, FunctionFacts, ProjectFacts, either
 from compilefix.analysis.leaves import ANY_LEAF, perhaps, settled
+from compilefix.analysis.operators import picked
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import CONTAINER, UNKNOWN, Kind, Value, join, likely, may_share, replace
 from compilefix.source.definitions import Function
@@ -97,21 +98,26 @@ class Walk(ABC):
         if new:
             self.escaped = escaped.union(*new)
 
-    def changed(self, container: Value, item: Value | None, env: Env) -> None:
-        """A container was changed in place, under whatever name: `item` was put in, None where that is not known."""
+    def changed(self, container: Value, item: Value | None, env: Env, place: str) -> None:
+        """A container was changed in place, under whatever name: `item` was put in, None where that is not known.
+
+        place: of the change. What an index names from then on need not be what it named before.
+        """
         if item is not None and any(t.startswith(("self.", "global.", "param:")) for t in container.storage):
             self.escaped |= item.storage
         for key, value in env.items():
             if value.kinds != CONTAINER:
                 continue
+            element = value.element
             if value is container or value == container:
-                element = value.element
                 if (item is None or item.is_unknown) and element is not None and element.is_tensor:
                     element = likely(element)
                 elif item is not None and (element is not None or value.elements == ()):
                     element = (item if element is None else join(element, item)).stripped()
                 else:
                     element = None
+                if element is not None and value.element is not None:
+                    element = picked(element, place)
                 env[key] = replace(
                     value,
                     element=element,
@@ -122,7 +128,7 @@ class Walk(ABC):
             elif value.storage & container.storage:
                 env[key] = replace(
                     value,
-                    element=None if value.element is None else likely(value.element),
+                    element=element and likely(picked(element, place)),
                     elements=None,
                     leaves=value.leaves | UNKNOWN.leaves,
                     storage=value.storage | (item if item is not None else UNKNOWN).storage,
