@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import ClassVar, TypeVar
 
 from compilefix.analysis.failures import failure_handlers
+from compilefix.analysis.host_code import is_test_file
 from compilefix.analysis.infer import FunctionFacts
 from compilefix.analysis.legality import Legality, Obstacle
 from compilefix.analysis.live_code import effects_at_the_boundary, live_nodes
@@ -120,6 +121,29 @@ class Scope(View):
                 if named and function is not self.function:
                     calls = inference.facts(function).calls
                     yield from ((function, node) for node in named if calls.get(node) in self.stands_for)
+
+    @cached_property
+    def calls_elsewhere(self) -> tuple[tuple[Function, ast.AST], ...]:
+        """The calls of the function in other files than its own, tests aside, and where each stands.
+
+        Of the `forward` of a module those in files that name its class: nobody calls it by its name.
+        """
+        function, inference = self.function, self.legality.inference
+        if function.cls is not None and function.node.name in ("forward", "__call__"):
+            name = function.cls.node.name
+            named = inference.project.modules.texts.matching(name, rf"\b{name}\b")
+            modules = (inference.project.modules[module] for module in named)
+            users = (user for module in modules for user in module.all_functions)
+            found: Iterable[tuple[Function, ast.AST]] = (
+                (user, node)
+                for user in users
+                for node, called in inference.facts(user).calls.items()
+                if called is function
+            )
+        else:
+            found = self.named_calls(lambda user: user.of(ast.Call))
+        own = function.module
+        return tuple((user, node) for user, node in found if user.module is not own and not is_test_file(user.module))
 
     def recomputed(self, read: ast.expr, own: Collection[ast.AST] = ()) -> Iterator[Obstacle]:
         """Whether the backward pass may compute what is read here again; `own` are writes that do not count."""

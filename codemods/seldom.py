@@ -44,6 +44,7 @@ _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 _ENDS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
 _LOADS = frozenset(
     {"torch.load", "torch.hub.load_state_dict_from_url", "safetensors.torch.load_file"}
+    | {"torch.hub.download_url_to_file", "urllib.request.urlopen", "urllib.request.urlretrieve"}
     | {"torch.distributed.init_process_group", "torch.distributed.new_group"}
 )
 _SENDS = frozenset(
@@ -57,7 +58,7 @@ _BETWEEN_DEVICES = (
 """What begins the names of calls by which one process works on several devices, as nobody compiles."""
 
 _NETWORKS = frozenset({"hivemind", "grpc", "rpyc", "zmq", "websockets"})
-"""Packages by which a file asks other machines for what it computes: its modules stand for what is compiled there."""
+"""Packages by which a module asks other machines for what it computes: it stands for what is compiled there."""
 
 
 def hardly_runs(node: ast.AST, scope: Scope) -> bool:
@@ -77,11 +78,24 @@ def _works_round_a_model(scope: Scope) -> bool:
     function = scope.function
     if not _SENDS.isdisjoint(scope.called) or any(name.startswith(_BETWEEN_DEVICES) for name in scope.called):
         return True
-    if not _NETWORKS.isdisjoint(function.module.packages):
+    if _asks_other_machines(function):
         return True
     if _SAMPLES.search(function.node.name) and shows_progress(function):
         return True
     return stops_by_the_clock(function) or _searches(function)
+
+
+def _asks_other_machines(function: Function) -> bool:
+    """Whether a function, or another method of its class, uses what the file imports to ask other machines.
+
+    A file may hold a model and what serves it.
+    """
+    module = function.module
+    if _NETWORKS.isdisjoint(module.packages):
+        return False
+    names = {name for name, given in module.imports.items() if given.partition(".")[0] in _NETWORKS}
+    node = function.node if function.cls is None else function.cls.node
+    return any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node))
 
 
 def _samples(node: ast.AST, scope: Scope) -> bool:

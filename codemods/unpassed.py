@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from compilefix.analysis.registered import registered
 from compilefix.analysis.values import Kind
-from compilefix.source.definitions import Function
+from compilefix.source.definitions import Class, Function
 from compilefix.source.syntax import asks_for_none, asks_for_something, is_literal, unpacks
 
 if TYPE_CHECKING:
@@ -60,6 +61,43 @@ def is_given(name: str, scope: Scope, *kinds: Kind) -> bool:
     return bool(given) and all(value is not None and facts(caller).value(value).is_(*some) for caller, value in given)
 
 
+def is_kept_by_callers(name: str, scope: Scope, depth: int = 4) -> bool:
+    """Whether each call that is seen gives a parameter what its own object has kept since `__init__`.
+
+    Also by way of parameters of what calls: `lbs(x, self.parents)`, which goes on to `chain(parents)`.
+    """
+    given = _given_by_callers(name, scope)
+    return bool(given) and all(_is_kept(value, scope.in_function(caller), depth) for caller, value in given)
+
+
+def _is_kept(value: ast.expr | None, scope: Scope, depth: int) -> bool:
+    function = scope.function
+    if isinstance(value, ast.Name) and depth:
+        own = value.id in {parameter.arg for parameter in function.parameters}
+        return own and not scope.names(value.id, stores=True) and is_kept_by_callers(value.id, scope, depth - 1)
+    if not isinstance(value, ast.Attribute) or not isinstance(value.value, ast.Name) or function.cls is None:
+        return False
+    if function.is_static or not function.parameters or value.value.id != function.parameters[0].arg:
+        return False
+    bases = scope.legality.inference.project.ancestors(function.cls)
+    classes = (function.cls, *(base for base in bases if isinstance(base, Class)))
+    storing = [
+        method.node.name
+        for cls in classes
+        for method in cls.methods.values()
+        if any(_stores(node, value.attr) for node in method.nodes)
+    ]
+    return bool(storing) and set(storing) == {"__init__"}
+
+
+def _stores(node: ast.AST, attribute: str) -> bool:
+    """Whether a node gives an attribute a value, or registers a buffer or parameter of this name."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == attribute and isinstance(node.ctx, ast.Store)
+    call = registered(node)
+    return call is not None and isinstance(call.name, ast.Constant) and call.name.value == attribute
+
+
 def defaults(function: Function) -> dict[str, ast.expr | None]:
     """By parameter what it is where a call says nothing of it."""
     own = function.node.args
@@ -75,9 +113,13 @@ def is_off(value: ast.expr | None) -> bool:
 
 
 def _given_by_callers(name: str, scope: Scope) -> list[tuple[Function, ast.expr | None]]:
-    """What the calls of the function that are seen give a parameter, each with the function that calls."""
+    """What the calls of the function that are seen give a parameter, each with the function that calls.
+
+    Those on the way to the function, and where there are such, those in other files too: each leads to it.
+    """
     facts = scope.legality.inference.facts
     calls = [(caller, call) for caller, call in scope.calls_here if facts(caller).calls.get(call) is scope.function]
+    calls += scope.calls_elsewhere if calls else ()
     return [(caller, _given(name, call, scope)) for caller, call in calls if isinstance(call, ast.Call)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
@@ -72,6 +72,12 @@ class Flow:
     def refuse(self, reason: str, assumption: str | None = None) -> None:
         """Note what stands in the way."""
         self.obstacles.append(Obstacle(reason, assumption))
+
+    def say_where(self, function: str, first: int) -> None:
+        """Name the function, of another file, in which the lines stand that the obstacles from a place on speak of."""
+        for place, obstacle in enumerate(self.obstacles[first:], first):
+            if obstacle.reason.startswith("line "):
+                self.obstacles[place] = replace(obstacle, reason=f"{function}, {obstacle.reason}")
 
     def compute(
         self, *, integral: bool = False, exactly: bool = False, whole: bool = False, negates: bool = False

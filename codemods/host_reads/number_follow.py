@@ -492,8 +492,10 @@ def _into(callee: Function, name: str, call: ast.Call, scope: Scope, flow: Flow)
     facts = scope.legality.inference.in_call(callee, arguments_of(call, callee, operands) or {})
     callers = (*scope.compiled.callers, scope.function)
     inner = Scope(CompiledFunction(callee, facts, scope.compiled.root, callers), scope.legality, "")
-    before = len(flow.rewrites)
+    before, known_obstacles = len(flow.rewrites), len(flow.obstacles)
     follow_name(name, inner, flow, parameter=True)
+    if callee.module.file.path != scope.file.path:
+        flow.say_where(f"`{callee.qualname}`", known_obstacles)
     added = [node for node, _ in flow.rewrites[before:]]
     # What changes there changes for other callers, of which this call says nothing.
     known = scope.legality.inference.facts(callee)

@@ -40,7 +40,8 @@ Not reported: loops over parameters, buffers, the last dimension and what the fu
 seldom changes, or over a size that the function checks against a number of its own object; loops whose counter picks a
 layer (`self.layers[k](x[:, k])`), of which a module has as many in each call; functions that no `forward`
 and no compile call reaches; loops in which the graph breaks, which Dynamo leaves to Python as they are. Loops without a
-fix over what a model has a fixed number of, by the name (`for i in range(num_classes)`), are shown behind what matters.
+fix over what a model has a fixed number of, by the name (`for i in range(num_classes)`), or over an argument for which
+each call that is seen gives what `__init__` alone makes (`chain(x, self.parents)`), are shown behind what matters.
 
 Graph breaks: GB0039. torch: all supported versions.
 """
@@ -59,14 +60,18 @@ from compilefix.codemods.recompiles.dimension_sum import sum_in, written
 from compilefix.codemods.recompiles.sizes import definition_of, is_likely_compiled, is_size
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.unpassed import is_kept_by_callers
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in, walk
 
 _FIXED = re.compile(
     r"(class(es)?|channels?|fields?|heads?|features?|labels?|experts?|joints?|key_?points?|landmarks?"
-    r"|levels?|scales?|sources?|speakers?)(_(q|k|v|kv|in|out))?$"
+    r"|levels?|scales?|sources?|speakers?|(spatial|feature|feat|level)_shapes)(_(q|k|v|kv|in|out))?$"
 )
-"""What the names of sizes end in of which a model has the same number in every call: `num_classes`, `nheads_k`."""
+"""What the names of sizes end in of which a model has the same number in every call: `num_classes`, `nheads_k`.
+
+Or of tables with a row for each of these: `spatial_shapes`.
+"""
 _ADVICE = (
     "compute the whole dimension at once; where a turn needs the one before, keep the length fixed, or leave the loop "
     "outside of the compiled code"
@@ -99,6 +104,7 @@ class DimensionLoop(Rule):
                 message = f"the loop over `{snippet(turns)}` is unrolled, and every other length is compiled again"
                 fixed = isinstance(turns, ast.Name) and _FIXED.search(turns.id) is not None
                 minor = fixed or _lists_numbers(node, scope) or _steps_through_list(node, scope)
+                minor = minor or _is_of_one_object(turns, scope)
                 yield self._judge(node, message, scope, minor=minor)
 
     def _judge(self, node: ast.For | ast.comprehension, message: str, scope: Scope, *, minor: bool) -> Finding:
@@ -118,6 +124,13 @@ class DimensionLoop(Rule):
                 scope, node.iter, message, f"{template.broken}; {_ADVICE}" if stack else template.broken
             )
         return self.fixed(scope, node.iter, message, Fix(edits, (), template.assumptions, template.reasons))
+
+
+def _is_of_one_object(turns: ast.expr, scope: Scope) -> bool:
+    """Whether a loop runs over arguments that each call gives what its own object keeps: buffers have one length."""
+    size = definition_of(turns, scope)
+    owners = [part for part in walk(size) if isinstance(part, ast.Name) and _comes_in(part, scope)]
+    return bool(owners) and all(is_kept_by_callers(owner.id, scope) for owner in owners)
 
 
 def _lists_numbers(node: ast.For | ast.comprehension, scope: Scope) -> bool:

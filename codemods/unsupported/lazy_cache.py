@@ -164,7 +164,10 @@ def _hangs_on(filled: Sequence[ast.stmt], scope: Scope) -> str | None:
 
     What is asked for its device or dtype alone is none: a buffer has these from the module.
     """
-    given = {p.arg for p in scope.function.parameters} - {_self(scope.function), "device", "dtype"}
+    arguments = scope.function.node.args
+    gathered = {parameter.arg for parameter in (arguments.vararg, arguments.kwarg) if parameter is not None}
+    given = {p.arg for p in scope.function.parameters} | gathered
+    given -= {_self(scope.function), "device", "dtype"}
     names = (node for node in _computed_of(filled, scope) if isinstance(node, ast.Name) and node.id in given)
     return next((node.id for node in names if not _is_asked(node, scope, ("device", "dtype"))), None)
 

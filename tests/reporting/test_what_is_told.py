@@ -18,10 +18,11 @@ from compilefix.source.files import SourceFile
 HEAD = "import warnings\n\nimport torch\nfrom torch import nn\n\n"
 
 
-def told(text: str) -> Sequence[Finding]:
-    """What is found in a file, with all rules."""
-    file = SourceFile(Path("/nowhere/program.py"), "program", text)
-    return told_once(run([file], Config(Path("/")), rules=list(registry.load().values()), rewrite=False).findings)
+def told(*texts: str) -> Sequence[Finding]:
+    """What is found in a file, with all rules, and in others beside it."""
+    names = ("program", *(f"other{number}" for number in range(1, len(texts))))
+    files = [SourceFile(Path(f"/nowhere/{name}.py"), name, text) for name, text in zip(names, texts, strict=True)]
+    return told_once(run(files, Config(Path("/")), rules=list(registry.load().values()), rewrite=False).findings)
 
 
 def quiet(text: str, word: str) -> list[bool]:
@@ -767,9 +768,17 @@ def test_what_brings_the_data_to_a_model_is_told_apart(name: str, apart: bool) -
 
 
 @pytest.mark.parametrize(("package", "expected"), [("hivemind", True), ("math", False)])
-def test_what_asks_other_machines_is_told_behind_the_rest(package: str, expected: bool) -> None:
-    text = module("x = x[x > 0]").replace("import warnings\n", f"from {package} import log\nimport warnings\n")
-    assert quiet(text, "x[x > 0]") == [expected]
+@pytest.mark.parametrize("more", ["", "\ndef ask(self, x):\n    return asked(x)\n"])
+def test_what_asks_other_machines_is_told_behind_the_rest(package: str, more: str, expected: bool) -> None:
+    text = module("x = x[x > 0]" if more else "x = asked(x[x > 0])", more=more)
+    text = text.replace("import warnings\n", f"from {package} import log as asked\nimport warnings\n")
+    assert set(quiet(text, "x[x > 0]")) == {expected}
+
+
+def test_a_model_beside_what_serves_it_is_told_with_the_rest() -> None:
+    served = "\n\ndef serve(model):\n    zmq.Context().socket(zmq.REP).send_pyobj(model(torch.ones(3)))\n"
+    text = module("x = x[x > 0]").replace("import warnings\n", "import warnings\n\nimport zmq\n", 1) + served
+    assert quiet(text, "x[x > 0]") == [False]
 
 
 def test_a_loop_over_the_heads_of_the_keys_is_told_behind_the_rest() -> None:
@@ -835,6 +844,10 @@ def test_a_default_that_no_call_leaves_is_told_behind_the_rest(call: str, expect
         "    places = torch.arange(longest)\n    return places < length[:, None]\n\n\nclass Model",
     )
     assert quiet(text, "arange(longest)") == [expected]
+    leaves = f"{HEAD}from program import mask\n\n\nclass Other(nn.Module):\n    def forward(self, x):\n        "
+    for other, elsewhere in (("mask(x.sum(1))", False), ("mask(x.sum(1), x.shape[1])", expected)):
+        found = told(text, f"{leaves}return {other}\n")
+        assert [f.minor for f in found if "arange(longest)" in f.source_line] == [elsewhere]
 
 
 @pytest.mark.parametrize(
@@ -895,3 +908,63 @@ def test_what_is_compiled_once_by_another_compiler_is_told_behind_the_rest() -> 
         "\ndef kernel(self, n):\n    if n not in KEPT:\n        KEPT[n] = self.compile_kernel(n)\n    return KEPT[n]\n"
     )
     assert quiet(module("x = x * self.kernel(x.shape[0])", more=more), "'kernel'") == [True]
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "expected"),
+    [
+        ("self.kept", "", True),
+        ("self.kept", "\ndef grow(self, x):\n    self.kept = x\n", False),
+        ("x", "", False),
+        ("self.kept * 2", "", False),
+    ],
+)
+def test_a_loop_over_a_buffer_that_is_passed_on_is_told_behind_the_rest(given: str, more: str, expected: bool) -> None:
+    chain = (
+        "def chain(x: torch.Tensor, parents: torch.Tensor):\n    for i in range(parents.shape[0]):\n"
+        "        x = torch.tanh(x + parents[i])\n    return x\n\n\n"
+        "def posed(x: torch.Tensor, parents: torch.Tensor):\n    return chain(x, parents)\n\n\n"
+    )
+    text = module(f"x = posed(x, {given})", "self.register_buffer('kept', torch.ones(3))", more)
+    assert quiet(text.replace("class Model", f"{chain}class Model"), "for i") == [expected]
+
+
+def test_a_loop_over_what_another_file_passes_is_told_with_the_rest() -> None:
+    chain = (
+        "def chain(x: torch.Tensor, parents: torch.Tensor):\n    for i in range(parents.shape[0]):\n"
+        "        x = torch.tanh(x + parents[i])\n    return x\n\n\n"
+    )
+    text = module("x = chain(x, self.kept)", "self.register_buffer('kept', torch.ones(3))")
+    text = text.replace("class Model", f"{chain}class Model")
+    other = f"{HEAD}from program import chain\n\n\nclass Other(nn.Module):\n    def forward(self, x):\n        "
+    found = told(text, f"{other}return chain(x, x)\n")
+    assert [f.minor for f in found if "for i" in f.source_line] == [False]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("spatial_shapes", True), ("shapes_of_boxes", False)])
+def test_a_loop_over_the_shapes_of_levels_is_told_behind_the_rest(name: str, expected: bool) -> None:
+    text = module(f"for h, w in {name}:\n    x = x + torch.tanh(h * w)").replace("old=None", f"{name}: torch.Tensor")
+    assert quiet(text, "for h") == [expected]
+
+
+@pytest.mark.parametrize(("called", "expected"), [("torch.hub.download_url_to_file(old, 'x')", True), ("old()", False)])
+def test_what_is_downloaded_is_told_behind_the_rest(called: str, expected: bool) -> None:
+    load = f"def load_statistics(old):\n    print('looked for')\n    {called}\n    return torch.ones(3)\n\n\n"
+    text = module("x = x + load_statistics(old)").replace("class Model", f"{load}class Model")
+    assert quiet(text, "'looked for'") == [expected]
+
+
+def test_a_value_of_all_that_is_passed_is_not_said_to_belong_into_init() -> None:
+    body = "if self.kept is None:\n    self.kept = self.use(*args, **kwargs)\nx = self.kept(x)"
+    text = module(body).replace("old=None", "*args, **kwargs")
+    (reason,) = (str(f.declined) for f in told(text) if f.code == "CF707")
+    assert "hangs on `args`" in reason
+
+
+def test_the_lines_of_a_reason_are_of_the_file_or_of_a_function_that_is_named() -> None:
+    used = "import numpy\n\n\ndef used(x, times):\n    kept = [0] * 3\n    return x * kept[times]\n"
+    text = module("x = used(x, x.sum().int().item())").replace(
+        "import torch\n", "import torch\nfrom other1 import used\n"
+    )
+    (reason,) = (str(f.declined) for f in told(text, used) if f.code == "CF201")
+    assert reason.startswith("`used`, line ")
