@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from compilefix.analysis.host_work import names_progress, shows_progress, stops_by_the_clock
 from compilefix.analysis.regions import is_given_to_compile
 from compilefix.codemods.made_once import makes_once, missing, notes_once
-from compilefix.codemods.shown_only import only_shows
+from compilefix.codemods.shown_only import only_says, only_shows
 from compilefix.codemods.unknown_settings import reads_unset, says_unknown
 from compilefix.codemods.unpassed import NO_TENSORS, asks_for_unpassed, defaults, is_given
 from compilefix.source.definitions import Function
@@ -61,6 +61,11 @@ _NETWORKS = frozenset({"hivemind", "grpc", "rpyc", "zmq", "websockets"})
 """Packages by which a module asks other machines for what it computes: it stands for what is compiled there."""
 
 
+_SCORES = ("skimage.metrics.", "skimage.measure.compare_")
+"""What begins the names of calls that measure pictures of results, which are arrays then."""
+_BROKEN = frozenset({"isnan", "isinf", "isfinite"})
+
+
 def hardly_runs(node: ast.AST, scope: Scope) -> bool:
     """Whether what stands at a node runs once, before an error, for what is deprecated, or nowhere in compiled code."""
     # What somebody is seen to compile is no work round a model, whatever its name says.
@@ -78,7 +83,7 @@ def _works_round_a_model(scope: Scope) -> bool:
     function = scope.function
     if not _SENDS.isdisjoint(scope.called) or any(name.startswith(_BETWEEN_DEVICES) for name in scope.called):
         return True
-    if _asks_other_machines(function):
+    if any(name.startswith(_SCORES) for name in scope.called) or _asks_other_machines(function):
         return True
     if _SAMPLES.search(function.node.name) and shows_progress(function):
         return True
@@ -322,7 +327,22 @@ def _shows(_: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     return only_shows(block, scope.function, scope.facts.calls)
 
 
-_SELDOM = (_shows, _complains, _exports, _debugs, _sets_up, _is_for_other_callers, _says_unknown)
+def _says_that_numbers_are_broken(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
+    """Whether a block runs where something is NaN or infinite, and only says so: the model goes on as it would."""
+    asked = {last_name(part.func) for part in walk(branch.test) if isinstance(part, ast.Call)}
+    return block is branch.body and not asked.isdisjoint(_BROKEN) and only_says(block, scope.function, scope.facts.refs)
+
+
+_SELDOM = (
+    _shows,
+    _says_that_numbers_are_broken,
+    _complains,
+    _exports,
+    _debugs,
+    _sets_up,
+    _is_for_other_callers,
+    _says_unknown,
+)
 
 
 def is_set_up_by_callers(scope: Scope) -> bool:

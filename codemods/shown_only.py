@@ -21,6 +21,8 @@ _PICTURES = (
     "torchvision.utils.save_image",
 )
 """What begins the names of calls that show a picture, or keep it for people."""
+_SAYS = ("print", "logging.", "warnings.warn")
+"""What begins the names of calls that print or log."""
 
 
 def only_shows(block: Sequence[ast.stmt], function: Function, calls: Mapping[ast.AST, Function]) -> bool:
@@ -41,6 +43,22 @@ def only_shows(block: Sequence[ast.stmt], function: Function, calls: Mapping[ast
         isinstance(node.ctx, ast.Load) and node.id in names and node not in held and node.lineno > block[-1].lineno
         for node in function.of(ast.Name)
     ) and not any(isinstance(part, ast.For | ast.While) and held <= set(walk(part)) for part in function.nodes)
+
+
+def only_says(block: Sequence[ast.stmt], function: Function, names: Mapping[ast.AST, str]) -> bool:
+    """Whether a block prints or logs, and leaves nothing for what comes behind it; `names` are those of its calls."""
+    inside = [part for statement in block for part in walk(statement)]
+    statements = [part for part in inside if isinstance(part, ast.stmt)]
+    if not all(isinstance(part, ast.Expr | ast.Assign | ast.Try | ast.If | ast.Pass) for part in statements):
+        return False
+    calls = [part.value for part in statements if isinstance(part, ast.Expr) and isinstance(part.value, ast.Call)]
+    if not calls or not all((names.get(call) or "").startswith(_SAYS) for call in calls):
+        return False
+    stored = [part for part in inside if isinstance(getattr(part, "ctx", None), ast.Store)]
+    if not all(isinstance(part, ast.Name) for part in stored):
+        return False
+    kept, held = {part.id for part in stored if isinstance(part, ast.Name)}, set(inside)
+    return not any(node.id in kept and node not in held for node in function.of(ast.Name))
 
 
 def _acts(nodes: Iterable[ast.AST]) -> Iterator[ast.Expr]:

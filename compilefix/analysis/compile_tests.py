@@ -31,6 +31,20 @@ _NOT_COMPILED = frozenset(
         "typing.TYPE_CHECKING",
     }
 )
+_HAS = {
+    "torch": frozenset(
+        {"autocast", "bfloat16", "bucketize", "cdist", "compile", "deg2rad", "einsum", "fft", "floor_divide", "func"}
+        | {"hypot", "inference_mode", "isfinite", "isin", "linalg", "logaddexp", "logical_and", "logical_not"}
+        | {"logical_or", "maximum", "meshgrid", "minimum", "movedim", "nan_to_num", "nansum", "nextafter", "pi"}
+        | {"permute", "searchsorted", "special", "square", "take_along_dim", "tile", "true_divide", "vmap"}
+    ),
+    "torch.nn.functional": frozenset(
+        {"gelu", "glu", "grid_sample", "hardswish", "huber_loss", "interpolate", "layer_norm", "mish", "one_hot"}
+        | {"pixel_unshuffle", "scaled_dot_product_attention", "silu"}
+    ),
+}
+"""What torch has had since version 2.0, and so wherever code is compiled, of what it asks for: `hasattr(torch, "pi")`.
+"""
 _MAX_DEPTH = 8
 
 
@@ -77,6 +91,8 @@ def compile_time(
         return isinstance(test.ops[0], ast.NotIn) if nothing else None
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "bool" and test.args:
         return inner(test.args[0])
+    if isinstance(test, ast.Call) and _asks_for_what_is_there(test, module, own):
+        return True
     name = module.qualified(test.func if isinstance(test, ast.Call) else test)
     if name is None:
         return None
@@ -95,6 +111,17 @@ def compile_time(
         return False
     held = _held(target, module, project) if isinstance(test, ast.Call) else ()
     return True if any(h in _COMPILING for h in held) else False if any(h in _NOT_COMPILED for h in held) else None
+
+
+def _asks_for_what_is_there(call: ast.Call, module: Module, own: Collection[str]) -> bool:
+    """Whether a call asks a module of torch for a name that it has in every version: `hasattr(torch, "nextafter")`."""
+    if module.qualified(call.func) != "hasattr" or len(call.args) != 2 or call.keywords:
+        return False
+    owner, name = call.args
+    names = {part.id for part in ast.walk(call) if isinstance(part, ast.Name)}
+    if not isinstance(name, ast.Constant) or not names.isdisjoint(own):
+        return False
+    return name.value in _HAS.get(module.qualified(owner) or "", ())
 
 
 def _asked_before(name: str, module: Module, project: Project) -> bool | None:

@@ -101,7 +101,7 @@ _HOOK = re.compile(
 _TRAINS = re.compile(r"(Trainer|Learner)(Base|Interface|Mixin)?$")
 """What ends the names of classes that train a model that they hold, where they do: some are modules themselves."""
 
-_EXPORTS = frozenset({"export", "exporter", "exporters", "deploy", "deployment", "onnx", "tensorrt"})
+_EXPORTS = frozenset({"export", "exporter", "exporters", "deploy", "deployment", "onnx", "tensorrt", "trt"})
 """Folders and files of a package that bring models to another framework."""
 
 _BESIDE = _EXPORTS | frozenset(
@@ -322,7 +322,7 @@ def is_for_another_framework(cls: Class, project: Project) -> bool:
     """
     module = cls.module
     name = module.file.module.rpartition(".")[2]
-    exports = not _EXPORTS.isdisjoint((*module.file.packages, name)) or name.endswith("_onnx")
+    exports = not _EXPORTS.isdisjoint((*module.file.packages, name)) or name.endswith(("_onnx", "_trt"))
     if exports or any(isinstance(base, str) and base.startswith(_SIMULATORS) for base in project.ancestors(cls)):
         return True
     init = cls.methods.get("__init__")

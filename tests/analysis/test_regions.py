@@ -2280,10 +2280,13 @@ def test_what_is_exported_or_called_by_a_simulator_stands_apart(tmp_path: Path) 
         (tmp_path / place).write_text(text, encoding="utf-8")
     (tmp_path / "deploy" / "pkg" / "out.py").write_text(deployed, encoding="utf-8")
     (tmp_path / "parts_onnx.py").write_text(deployed, encoding="utf-8")
-    files = [tmp_path / name for name in ("net.py", "deploy/pkg/out.py", "parts_onnx.py")]
+    (tmp_path / "engine_trt.py").write_text(deployed, encoding="utf-8")
+    files = [tmp_path / name for name in ("net.py", "deploy/pkg/out.py", "parts_onnx.py", "engine_trt.py")]
     told = [f for f in found(files) if f.code in ("CF101", "CF102")]
     apart = {(Path(f.path).name, f.span.line) for f in told if f.apart}
-    lines = {name: marked(deployed, "APART") for name in ("out.py", "parts_onnx.py")} | {"net.py": marked(net, "APART")}
+    lines = {name: marked(deployed, "APART") for name in ("out.py", "parts_onnx.py", "engine_trt.py")} | {
+        "net.py": marked(net, "APART")
+    }
     assert apart == {(name, line) for name, found_in in lines.items() for line in found_in}
     assert len(told) == len(apart) + 2
 

@@ -968,3 +968,44 @@ def test_the_lines_of_a_reason_are_of_the_file_or_of_a_function_that_is_named() 
     )
     (reason,) = (str(f.declined) for f in told(text, used) if f.code == "CF201")
     assert reason.startswith("`used`, line ")
+
+
+@pytest.mark.parametrize(
+    ("asked", "there"),
+    [
+        ("hasattr(torch, 'nextafter')", True),
+        ("hasattr(nn.functional, 'scaled_dot_product_attention')", True),
+        ("hasattr(torch, 'of_tomorrow')", False),
+        ("hasattr(x, 'nextafter')", False),
+        ("hasattr(torch, 'nextafter', 1)", False),
+    ],
+)
+def test_what_is_for_versions_without_a_function_is_not_told(asked: str, there: bool) -> None:
+    found = [f.source_line for f in told(module(f"if {asked}:\n    print('new')\nelse:\n    print('old')"))]
+    assert ["print('old')" not in "".join(found), "print('new')" in "".join(found)] == [there, True]
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ("print('broken')", True),
+        ("n = x.isnan().sum().item()\n    print('broken', n)", True),
+        ("try:\n        print('broken')\n    except ValueError:\n        pass", True),
+        ("print('broken')\n    x = torch.nan_to_num(x)", False),
+        ("print('broken')\n    self.kept = 1", False),
+        ("print('broken')\n    self.use(x)", False),
+        ("print('broken')\n    return x", False),
+    ],
+)
+@pytest.mark.parametrize("test", ["x.isnan().any()", "torch.isinf(x).any() | x.isnan().any()", "x.max() > 1"])
+def test_what_says_that_numbers_are_broken_is_told_behind_the_rest(test: str, block: str, expected: bool) -> None:
+    text = module(f"if {test}:\n    {block}")
+    assert set(quiet(text, "'broken'")) == {expected and "max" not in test}
+    assert not any(quiet(text, f"if {test}"))
+
+
+@pytest.mark.parametrize(("call", "expected"), [("metrics.structural_similarity", True), ("measure.label", False)])
+def test_what_measures_pictures_is_told_behind_the_rest(call: str, expected: bool) -> None:
+    text = module(f"y = {call}(x.cpu().numpy(), old)\nx = x * y")
+    text = text.replace("import torch\n", "import torch\nfrom skimage import measure, metrics\n", 1)
+    assert set(quiet(text, call)) == {expected}
