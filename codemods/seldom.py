@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from compilefix.analysis.host_work import names_progress, shows_progress, stops_by_the_clock
+from compilefix.analysis.host_work import called_always, names_progress, shows_progress, stops_by_the_clock
 from compilefix.analysis.regions import is_given_to_compile
 from compilefix.codemods.made_once import makes_once, missing, notes_once
 from compilefix.codemods.shown_only import only_says, only_shows
@@ -31,6 +31,8 @@ _DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)|^(show|plot|visuali[sz]e)_|^
 """How flags and arguments are called that are given where somebody looks for a mistake, or at a result."""
 _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compile|compute|cache|reset")
 """How functions are called that the first call may run to set something up."""
+_BRINGS = re.compile(r"(^|_)(down)?load")
+"""How functions are called that bring something from a file or another machine, if it is not there yet."""
 _SAMPLES = re.compile(r"(^|_)(?<!up_)(?<!down_)(?<!grid_)(sample|sampling|generate)(_|$)")
 """How functions are called that run a whole model in each turn, for long where they show how far they have come."""
 _NO_MODELS = ("torch.", "Tensor.", "numpy.", "random.")
@@ -71,11 +73,22 @@ def hardly_runs(node: ast.AST, scope: Scope) -> bool:
     # What somebody is seen to compile is no work round a model, whatever its name says.
     if not is_given_to_compile(scope.compiled.root) and (_works_round_a_model(scope) or _samples(node, scope)):
         return True
-    if _MAKES.search(scope.function.node.name) and not _LOADS.isdisjoint(scope.called):
+    if _loads(scope):
         return True
     if _stands_aside(node, scope) or _holds_what_stands_aside(node, scope) or scope.is_set_up:
         return True
     return reads_unset(scope.statement(node), scope)
+
+
+def _loads(scope: Scope) -> bool:
+    """Whether a function is there to load or download something, by its name, or makes something of what it loads.
+
+    What it loads in a branch alone may be kept, and the rest of it runs in each call.
+    """
+    function = scope.function
+    if not _MAKES.search(function.node.name) or _LOADS.isdisjoint(scope.called):
+        return False
+    return _BRINGS.search(function.node.name) is not None or not _LOADS.isdisjoint(called_always(function))
 
 
 def _works_round_a_model(scope: Scope) -> bool:

@@ -39,7 +39,7 @@ def does_host_work(function: Function) -> bool:
     """Whether the function does what no graph does: so does what calls it."""
     called = function.called_names
     if any(name.startswith(_BESIDE) or name in _CLOCKS for name in called) and any(
-        _is_beside(name, function) for name in _called_always(function)
+        _is_beside(name, function) for name in called_always(function)
     ):
         return True
     arrays = [node for node in function.of(ast.Call) if _makes_array(node)]
@@ -82,7 +82,7 @@ def _is_beside(name: str, function: Function) -> bool:
     return name.startswith(_BESIDE) or name in _CLOCKS
 
 
-def _called_always(function: Function) -> Iterator[str]:
+def called_always(function: Function) -> Iterator[str]:
     """The names of what the function calls, whatever it is given: what it does for a flag is not what it is for."""
     pending: list[ast.AST] = list(function.node.body)
     while pending:
@@ -143,7 +143,7 @@ def is_for_a_loop(function: Function) -> bool:
         return True
     if function.called_names.isdisjoint(_EXCHANGES):
         return False
-    return not _EXCHANGES.isdisjoint(_called_always(function))  # where there are other processes is another question
+    return not _EXCHANGES.isdisjoint(called_always(function))  # where there are other processes is another question
 
 
 def handles_gradients(function: Function, project: Project) -> bool:

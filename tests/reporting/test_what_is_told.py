@@ -634,6 +634,21 @@ def test_what_loads_a_model_is_told_behind_the_rest() -> None:
     assert quiet(module("if self.training:\n    self.kept = self.create_model()", more=more), "'made'") == [True]
 
 
+@pytest.mark.parametrize(
+    ("name", "loading", "expected"),
+    [
+        ("compute", "if self.kept is None:\n        self.kept = torch.load('x.pt')", False),
+        ("compute", "self.kept = torch.load('x.pt')", True),
+        ("load", "if self.kept is None:\n        self.kept = torch.load('x.pt')", True),
+    ],
+)
+def test_what_runs_beside_what_is_loaded_at_first_is_told_with_the_rest(
+    name: str, loading: str, expected: bool
+) -> None:
+    more = f"\ndef {name}_table(self, x):\n    {loading}\n    return x[x > 0]\n"
+    assert quiet(module(f"x = self.{name}_table(x)", more=more), "x[x > 0]") == [expected]
+
+
 def test_what_a_loss_adds_up_is_kept_as_a_tensor() -> None:
     found = told(module("self.kept += x.sum().item()\nif self.training:\n    self.kept = 0"))
     assert any("keep a tensor, and read it elsewhere" in (f.declined or "") for f in found)
