@@ -410,6 +410,7 @@ _TITLES = {
     "twenty-sixth": "Models of packages that were chosen after all of the twenty-fifth group",
     "twenty-seventh": "Models of five packages that were chosen after the twenty-sixth group was begun",
     "twenty-eighth": "Models of seven packages that were chosen after all of the twenty-seventh group",
+    "twenty-ninth": "Models of packages that were chosen after all of the twenty-eighth group",
 }
 
 
