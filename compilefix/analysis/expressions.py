@@ -171,7 +171,7 @@ class Expressions(Calls):
                 # Another object's attribute of that name is another tensor.
                 computed = "?" if ANY_LEAF in value.leaves else ""
                 value = replace(value, leaves=frozenset({computed + self._path(node)}))
-            if value.kinds == CONTAINER:
+            if value.kinds == CONTAINER and not (own and self._is_kept_tuple(node.attr)):
                 value = self._kept_container(value, node.attr)
             if base.storage != OWN and value.storage:
                 value = replace(value, storage=of_other(value.storage) | base.storage)
@@ -190,6 +190,16 @@ class Expressions(Calls):
         if node.attr == "type" and base.is_(Kind.STATIC):
             return values.STATIC  # of a device: `x.device.type`
         return picked(_part_of(base), f".{node.attr}")
+
+    def _is_kept_tuple(self, attr: str) -> bool:
+        """Whether an attribute of `self` is a tuple wherever it is assigned, whose items nothing changes."""
+        cls = self.function.cls
+        if cls is None or not self.module.keeps_tuples(attr):
+            return False
+        others = (base.module for base in self.project.ancestors(cls) if isinstance(base, Class))
+        if any(other is not self.module and other.mentions(attr) for other in others):
+            return False
+        return not self.project.modules.texts.setting(attr, cls.node.name, self.module.name)
 
     def _kept_container(self, value: Value, attr: str) -> Value:
         """A list or dict in an attribute holds what `__init__` put in only where nothing in the module changes it."""

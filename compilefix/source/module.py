@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from compilefix.source.definitions import Class, Function
@@ -217,6 +217,26 @@ class Module:
             known = self._changing[attribute] = re.search(pattern, self.file.text) is not None
         return known
 
+    def keeps_tuples(self, attribute: str) -> bool:
+        """Whether all that the module assigns to attributes of this name is a tuple, item by item, or None.
+
+        Unlike those of a list, nobody changes its items.
+        """
+        return self._kept.get(attribute, False)
+
+    @cached_property
+    def _kept(self) -> Mapping[str, bool]:
+        """For each attribute that something is assigned to whether it is nothing but tuples and None."""
+        kept: dict[str, bool] = {}
+        plain: set[ast.expr] = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Assign) and _is_tuple_or_none(node.value):
+                plain.update(node.targets)
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                kept[node.attr] = kept.get(node.attr, True) and node in plain
+        return kept
+
     def is_one_of_several(self, name: str) -> bool:
         """Whether a function or class is defined in several blocks, of which one runs: `try` and `except ImportError`.
 
@@ -348,3 +368,9 @@ def _nested(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFun
             pending[:0] = [
                 child for child in children(node) if isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case))
             ]
+
+
+def _is_tuple_or_none(node: ast.expr) -> bool:
+    if isinstance(node, ast.Tuple):
+        return not any(isinstance(item, ast.Starred) for item in node.elts)
+    return isinstance(node, ast.Constant) and node.value is None

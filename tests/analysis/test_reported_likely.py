@@ -658,6 +658,22 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x
         """,
     },
+    "a number and a tensor that are kept as a tuple": {
+        "pkg/kept.py": """
+            class Kept(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.scale = nn.Parameter(torch.ones(3))
+                def forward(self, x: Tensor):
+                    view = getattr(self, "_view", None)
+                    if view is None or view[0] != x.ndim:
+                        self._view = (x.ndim, self.scale.reshape(-1))
+                        view = self._view
+                    if view[1].sum() > 0:  # BREAK
+                        return x
+                    return x * view[1]
+        """,
+    },
     "items of a tuple behind a star": {
         "pkg/starred.py": """
             def parts(x: Tensor):
