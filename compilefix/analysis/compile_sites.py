@@ -7,8 +7,10 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from compilefix.analysis.infer import Inference
+from compilefix.analysis.passed_callables import passed_to
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.definitions import Class, Function
 from compilefix.source.module import Module
@@ -35,13 +37,14 @@ class CompileSite:
     """One use of torch.compile: the functions that it compiles, none where they are not known, and where it stands.
 
     `node` is the call, or the function that is decorated. `in_place` says that it is `module.compile()`, which returns
-    nothing.
+    nothing, `passed` that the targets are what the callers of a helper give it, of which there may be others.
     """
 
     targets: tuple[Function, ...]
     label: str
     node: ast.Call | ast.FunctionDef | ast.AsyncFunctionDef
     in_place: bool = False
+    passed: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,8 +114,22 @@ def compile_sites(module: Module, inference: Inference) -> Iterator[CompileSite]
             if not call.args:
                 continue  # torch.compile(mode=...) makes a decorator
             given = call.args[0]
-            targets = functions_of(facts.value(given), project) or _named_otherwise(given, holder, project)
-            yield CompileSite(targets, f"torch.compile({ast.unparse(given)})", call)
+            label = f"torch.compile({ast.unparse(given)})"
+            if targets := functions_of(facts.value(given), project) or _named_otherwise(given, holder, project):
+                yield CompileSite(targets, label, call)
+                continue
+            targets = passed_to(given, holder, project, _functions_and_top_level, partial(_runs, inference))
+            yield CompileSite(targets, label, call, passed=True)
+
+
+def _functions_and_top_level(module: Module) -> tuple[Function, ...]:
+    return (_module_function(module), *module.all_functions)
+
+
+def _runs(inference: Inference, given: ast.expr, holder: Function) -> tuple[Function, ...]:
+    """What runs where an expression of a function is called."""
+    project = inference.project
+    return functions_of(inference.facts(holder).value(given), project) or _named_otherwise(given, holder, project)
 
 
 def is_compile_call(label: str) -> bool:

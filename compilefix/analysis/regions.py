@@ -119,7 +119,7 @@ def entry_points(inference: Inference, roots: Sequence[str] = ()) -> EntryPoints
             decorated = False
     for name in modules_with_compile(project):
         for site in compile_sites(project.modules[name], inference):
-            unresolved = unresolved or not site.targets
+            unresolved = unresolved or not site.targets or site.passed
             decorated = decorated and isinstance(site.node, ast.FunctionDef) and "." in name
             found.extend((function, site.label) for function in site.targets)
     for function, _ in found:

@@ -95,6 +95,28 @@ ROOTS = {
         Network = Model
         def call(): torch.compile(Network(), backend="eager")(torch.ones(2))
         """,
+    "a helper that compiles what it is given": f"""
+        def root(x):
+            {DECIDES}  # BREAK
+            return x
+        def measure(program, *arguments, backend="eager"):
+            compiled = torch.compile(program, backend=backend)
+            return compiled(*arguments)
+        def call(): measure(root, torch.ones(2))
+        """,
+    "a helper that makes and compiles what it is given": f"""
+        class Plain:
+            def __call__(self, x):
+                {DECIDES}  # BREAK
+                return x
+        Before = Plain
+        def measure(factory, backend="eager"):
+            def build():
+                torch.manual_seed(0)
+                return factory() if isinstance(factory, type) else factory
+            return torch.compile(build(), backend=backend)(torch.ones(2))
+        def call(): measure(factory=Before)
+        """,
     "call by keyword": FUNCTION
     + """
         def call(): torch.compile(model=root, backend="eager")(torch.ones(2))
