@@ -26,7 +26,7 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
     if read is None:
         return None
     source = read_of(read, scope)
-    if source is None or not isinstance(read, ast.Call) or isinstance(source, ast.Attribute | ast.Subscript):
+    if source is None or not isinstance(read, ast.Call) or _is_kept_elsewhere(source):
         return None
     cast = read.func.id if isinstance(read.func, ast.Name) else "item"
     found = scope.value(source)
@@ -45,6 +45,14 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
     doubled = found.dtype is None and shown and _kept_in_double(read, source, loads, scope)
     known = found.dtype in ("int", "bool", "float", None) and not doubled
     return read if compared and len(compared) + shown == len(loads) and known else None
+
+
+def _is_kept_elsewhere(source: ast.expr) -> bool:
+    """Whether an attribute or an item of something that others hold is read; not an item of what was just computed."""
+    inner = source
+    while isinstance(inner, ast.Subscript):
+        inner = inner.value
+    return isinstance(inner, ast.Attribute) or (inner is not source and isinstance(inner, ast.Name))
 
 
 def _is_compared(load: ast.Name, scope: Scope) -> bool:

@@ -20,6 +20,7 @@ from compilefix.codemods.dynamic_shapes.ragged_sizes import size_of
 from compilefix.codemods.dynamic_shapes.twice_selected import computed_mask, masks_like
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.syntax import asks_for_none
 from compilefix.source.tree import names_in
 
 _NOT_HELPED = frozenset({"one_hot", "lstsq"})
@@ -274,6 +275,8 @@ def _decided_by_name(statement: ast.stmt, scope: Scope) -> str | None:
         for parent in scope.ancestors(load):
             if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert) and parent.test is asked:
                 return f"`{snippet(asked)}` decides on its size"
+            if asks_for_none(parent):
+                break
             if not isinstance(parent, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.BinOp):
                 break
             asked = parent
