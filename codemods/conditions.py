@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.operators import are_texts
 from compilefix.analysis.values import ARRAYS, Kind
+from compilefix.codemods.filled_in import is_filled_in
 from compilefix.codemods.guarding import kept_from_failing, kept_in_range, parts_of_condition
 from compilefix.codemods.number_comparison import checked_read, common_precision, compared_reads
 from compilefix.codemods.number_reads import read_of
@@ -43,7 +44,8 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
     if compares_whole(test, scope) or is_builtin_truth(test, scope):
         return [test]
     value = scope.value(test)
-    at_times = value.sometimes_tensor and not value.is_unknown and not is_ruled_out(test, scope)
+    known = not value.is_unknown or is_filled_in(test, scope)
+    at_times = value.sometimes_tensor and known and not is_ruled_out(test, scope)
     if value.is_tensor or at_times or read_of(test, scope) is not None:
         return [test]
     return [test] if named_truth(test, scope) is not None else []
