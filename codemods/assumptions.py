@@ -136,7 +136,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "rows in order, or that is asked whether it selects all, has one dimension, and where its only place is read "
         "it is true in no more than one: with several an error was raised, or other elements were selected."
     ),
-    "dimension-not-empty": "A dimension that a loop runs over exists and has at least one element.",
+    "dimension-not-empty": (
+        "A dimension that a loop runs over, or a list of numbers whose largest is sought, exists and has at least one "
+        "element."
+    ),
     "not-negative": (
         "A number that bounds a slice, or says how often a list is repeated, is not below zero: it does not count from "
         "the end. Where it is checked, RuntimeError is raised for one that does."

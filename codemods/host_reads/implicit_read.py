@@ -47,8 +47,10 @@ loop only uses as sizes (`for t, h, w in grid:`) is read as a list for the same 
 might wrap round). Other sizes and `range` have no such form: where the number is known without its tensor see CF203,
 else CF205. A list of numbers (`low, high = t.tolist()`, `for w in t.tolist()`, a list with one name of which items are
 read) becomes `t.unbind()` where CF201 would follow each of its numbers, with what CF201 says of them, for a tensor of
-one dimension (`enough-dimensions` where that is not proved). A list of the places that `torch.where` or `nonzero` has
-just found, which only indexes tensors, becomes the tensor of these places (`number-to-tensor`: a list is on no device).
+one dimension (`enough-dimensions` where that is not proved). Of a list of integers `max`, `min` and `sum` become
+those of the tensor (`dimension-not-empty`: of no elements another exception is raised). A list of the places that
+`torch.where` or `nonzero` has just found, which only indexes tensors, becomes the tensor of these places
+(`number-to-tensor`: a list is on no device).
 
 Graph breaks: GB0033, GB0059, GB0109, GB0124, GB0569. torch: all supported versions.
 """
@@ -121,6 +123,7 @@ class ImplicitRead(Rule):
         "no-recompute",
         "not-negative",
         "enough-dimensions",
+        "dimension-not-empty",
         "summation-order",
         "mask-not-empty",
         "index-in-range",

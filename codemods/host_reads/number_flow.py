@@ -59,6 +59,7 @@ class Flow:
     shown: bool = False
     raised: bool = False
     listed: bool = False
+    reduced: bool = False
     apart: bool = False
     typed: bool = False
     unseen: bool = False

@@ -37,7 +37,9 @@ def list_fix(node: ast.Call, source: ast.expr, scope: Scope) -> Fix | str:
     if read.rank is None:
         reason = f"`{snippet(source)}` is not proved to have one dimension: with more, an item is a list of numbers"
         template.refuse([Obstacle(reason, "enough-dimensions")])
-    code = f"{stands_for(source, 'item', flow, scope, template, one=False)}.unbind()"
+    # A tensor is indexed, unpacked, gone through and asked for its length as the tuple of its items is.
+    items = "" if flow.reduced else ".unbind()"
+    code = f"{stands_for(source, 'item', flow, scope, template, one=False)}{items}"
     return template.broken or fix_of(node, code, flow, template, scope)
 
 
@@ -64,10 +66,27 @@ def _items(node: ast.expr, scope: Scope, flow: Flow) -> None:
         follow(parent, scope, flow)
     elif isinstance(parent, ast.Call) and scope.callee(parent) == "len" and parent.args == [node]:
         pass  # of a tuple as of a list
+    elif isinstance(parent, ast.Call) and _is_reduction(parent, node, scope) and flow.read.dtype == "int":
+        _reduced(parent, node, scope, flow)
     elif (item := given_in_turn(node, scope)) is not None:
         _unpacked(item, scope, flow)
     else:
         flow.refuse(LIST_ADVICE)
+
+
+def _is_reduction(call: ast.Call, listed: ast.expr, scope: Scope) -> bool:
+    return scope.callee(call) in ("max", "min", "sum") and call.args == [listed] and not call.keywords
+
+
+def _reduced(call: ast.Call, listed: ast.expr, scope: Scope, flow: Flow) -> None:
+    """The largest, the smallest or the sum of integers: that of floats is rounded, and NaN has a place of its own."""
+    method = scope.callee(call)
+    flow.reduced = True
+    if method != "sum":
+        reason = f"of no elements `{snippet(call)}` raises a ValueError, and a tensor something else"
+        flow.obstacles.append(Obstacle(reason, "dimension-not-empty"))
+    flow.rewrites.append((call, lambda render: f"{render(listed)}.{method}()"))
+    follow(call, scope, flow)
 
 
 def _named(name: str, scope: Scope, flow: Flow) -> None:
