@@ -113,6 +113,8 @@ class Scope(View):
         inference, name = self.legality.inference, self.function.node.name
         modules = inference.project.modules
         likely = None if within is None else frozenset(modules.texts.matching(*within))
+        if likely is not None and not likely:
+            return
         for module in modules.texts.matching(name, rf"(?<!def )\b{name}\s*\("):
             if likely is not None and module not in likely:
                 continue

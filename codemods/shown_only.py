@@ -9,7 +9,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from compilefix.source.definitions import Function
-from compilefix.source.tree import walk
+from compilefix.source.tree import statements, walk
 
 _LEAVES = (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Break, ast.Continue, ast.Global, ast.Nonlocal)
 _PICTURES = (
@@ -27,9 +27,10 @@ _SAYS = ("print", "logging.", "warnings.warn")
 
 def only_shows(block: Sequence[ast.stmt], function: Function, calls: Mapping[ast.AST, Function]) -> bool:
     """Whether a block of a branch shows something, and leaves nothing for what comes behind it."""
-    inside = [part for statement in block for part in walk(statement)]
-    if not any(_is_shown(part, function, calls) for part in inside):
+    within = (part for statement in block for part in (statement, *statements(statement)))
+    if not any(_is_shown(part, function, calls) for part in within):
         return False
+    inside = [part for statement in block for part in walk(statement)]
     if any(isinstance(part, _LEAVES) for part in inside):
         return False
     stored = [part for part in inside if isinstance(getattr(part, "ctx", None), ast.Store)]

@@ -21,6 +21,7 @@ from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import walk
 
 SHOWS = re.compile(r"print|log|warn|stdout|stderr|echo", re.IGNORECASE)
 """Words of code that prints or logs."""
@@ -85,7 +86,7 @@ def _calls_caught(names: Sequence[str], scope: Scope) -> Iterator[tuple[Function
 def _caught_within(function: Function) -> Iterator[ast.AST]:
     outers: Sequence[ast.Try | ast.With] = (*function.of(ast.Try), *function.of(ast.With))
     bodies = (outer.body for outer in outers if any(_caught(outer)))
-    return (part for body in bodies for each in body for part in ast.walk(each))
+    return (part for body in bodies for each in body for part in walk(each))
 
 
 def _caught(outer: ast.AST) -> Iterator[ast.expr]:
@@ -128,7 +129,7 @@ def _of_operations(name: str) -> bool:
 
 def _failing(body: Sequence[ast.stmt], scope: Scope) -> str | None:
     """The text of an operation on tensors that may fail, by its values or by the shapes that it is given."""
-    inside = {id(part) for statement in body for part in ast.walk(statement)}
+    inside = {id(part) for statement in body for part in walk(statement)}
     live = scope.among(ast.Call, ast.BinOp)
     return next((snippet(node) for node in live if id(node) in inside and _may_fail(node, scope)), None)
 
@@ -184,7 +185,7 @@ def _tried_calls(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
 
 
 def _tried(function: Function) -> Iterator[ast.AST]:
-    return (part for outer in function.of(ast.Try) for each in outer.body for part in ast.walk(each))
+    return (part for outer in function.of(ast.Try) for each in outer.body for part in walk(each))
 
 
 def _calls_of_the_module(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
@@ -234,5 +235,5 @@ def _is_tried(scope: Scope) -> bool:
 def around(node: ast.AST, function: Function, kind: type[ast.With | ast.Try]) -> Iterator[ast.With | ast.Try]:
     """The statements of a kind in whose body a node of a function stands."""
     for outer in function.of(kind):
-        if any(part is node for statement in outer.body for part in ast.walk(statement)):
+        if any(part is node for statement in outer.body for part in walk(statement)):
             yield outer

@@ -21,7 +21,7 @@ from compilefix.codemods.dynamic_shapes.twice_selected import computed_mask, mas
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import asks_for_none
-from compilefix.source.tree import names_in
+from compilefix.source.tree import names_in, walk
 
 _NOT_HELPED = frozenset({"one_hot", "lstsq"})
 _SIZES = frozenset({"shape", "size", "numel", "nelement"})
@@ -163,7 +163,7 @@ def ordered_later(node: ast.expr, scope: Scope) -> str | None:
 
 def stands_in(node: ast.expr | None, made: Collection[str], part: ast.AST) -> bool:
     """Whether a result, or one of the names that may hold what is made of it, stands in a part of the code."""
-    return any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in ast.walk(part))
+    return any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in walk(part))
 
 
 def made_of(node: ast.expr | None, scope: Scope, names: Iterable[str] = ()) -> set[str]:
@@ -178,7 +178,7 @@ def made_of(node: ast.expr | None, scope: Scope, names: Iterable[str] = ()) -> s
         for target in (n.targets if isinstance(n, ast.Assign) else [n.target])
     ]
     repeated = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.Lambda)
-    again = any(isinstance(n, repeated) for n in ast.walk(scope.function.node) if n is not scope.function.node)
+    again = any(isinstance(n, repeated) for n in scope.function.nodes if n is not scope.function.node)
     sources.sort(key=lambda source: (source[1].lineno, source[1].col_offset))
     made = set(names)
     found = True

@@ -182,7 +182,7 @@ def reads_of(definition: ast.Assign, scope: Scope, *, joined: bool = False) -> l
             return None
     inside: set[ast.AST] = set()
     for statement in block[start + 1 :]:
-        inside |= set(ast.walk(statement))
+        inside |= set(walk(statement))
         if _defines(statement, name):
             return [n for n in loads if n in inside]
         if _stores(statement, name):
@@ -270,7 +270,7 @@ def _redefined_behind(definition: ast.Assign, name: str, scope: Scope) -> set[as
     while isinstance(around, ast.If):
         block = scope.block(around)
         for statement in block[block.index(around) + 1 :]:
-            inside |= set(ast.walk(statement))
+            inside |= set(walk(statement))
             if _defines(statement, name):
                 return inside
             if _stores(statement, name):
@@ -289,13 +289,14 @@ def _given_first(
     assert isinstance(definition.targets[0], ast.Name)
     name = definition.targets[0].id
     end = (definition.end_lineno or 0, definition.end_col_offset or 0)
-    early = [n for n in loads if n in set(ast.walk(loop)) and (n.lineno, n.col_offset) < end]
+    in_loop = set(walk(loop))
+    early = [n for n in loads if n in in_loop and (n.lineno, n.col_offset) < end]
     if not early:
         return True
     first = next((index for index, statement in enumerate(before) if _defines(statement, name)), None)
     if first is None:
         return False
-    allowed = {n for statement in (*before[first + 1 :], definition) for n in ast.walk(statement)}
+    allowed = {n for statement in (*before[first + 1 :], definition) for n in walk(statement)}
     return all(n in allowed for n in early)
 
 

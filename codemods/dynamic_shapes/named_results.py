@@ -106,7 +106,7 @@ def _kept(mask: Mask, node: ast.stmt, writes: Iterable[Write], scope: Scope) -> 
 
 def _in_nested(names: Sequence[str], scope: Scope) -> bool:
     """Whether a nested function, or code that does not run, mentions one of the names."""
-    every = (n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id in names)
+    every = (n for n in scope.function.of(ast.Name) if n.id in names)
     return any(n not in scope.parents for n in every) or any(p.arg in names for p in scope.function.parameters)
 
 

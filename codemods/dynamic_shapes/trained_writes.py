@@ -22,6 +22,7 @@ from compilefix.codemods.template import Template
 from compilefix.codemods.torch_name import where
 from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import walk
 
 _CONVERSIONS = frozenset({"to", "type", "type_as", "float", "half", "bfloat16", "double", "contiguous"})
 _UNTRAINED = (
@@ -179,16 +180,18 @@ def _made(name: str, scope: Scope) -> tuple[ast.Call, Class] | None:
     """The call that makes an attribute of the class, and the class that it stands in; None where several may."""
     cls = scope.function.cls
     for base in scope.legality.inference.project.ancestors(cls) if cls is not None else ():
-        nodes = ast.walk(base.node) if isinstance(base, Class) else ()
-        values = [
-            n.value
-            for n in nodes
-            if isinstance(n, ast.Assign) and any(ast.unparse(t) == f"self.{name}" for t in n.targets)
-        ]
+        nodes = walk(base.node) if isinstance(base, Class) else []
+        values = [n.value for n in nodes if isinstance(n, ast.Assign) and any(_is_own(t, name) for t in n.targets)]
         if values and isinstance(base, Class):
             made = values[0]
             return (made, base) if len(values) == 1 and isinstance(made, ast.Call) else None
     return None
+
+
+def _is_own(node: ast.expr, name: str) -> bool:
+    """Whether an expression is the attribute of this name of the object itself."""
+    own = isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.value, ast.Name)
+    return own and node.value.id == "self"  # type: ignore[attr-defined]
 
 
 def _are_rows(names: Sequence[str], scope: Scope) -> bool:

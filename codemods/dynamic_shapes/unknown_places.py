@@ -108,7 +108,7 @@ def _calls(scope: Scope) -> Iterator[tuple[Function, ast.Call]]:
             yield caller, node
     bases = inference.project.ancestors(function.cls)[1:] if function.cls is not None else ()
     for caller in (method for base in bases if isinstance(base, Class) for method in base.methods.values()):
-        if any(node.attr == function.node.name for node in caller.of(ast.Attribute)):
+        if function.node.name in caller.attributes:
             for node, callee in inference.facts(caller).calls.items():
                 if isinstance(node, ast.Call) and callee.cls in bases and callee.node.name == function.node.name:
                     yield caller, node

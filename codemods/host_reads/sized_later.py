@@ -34,7 +34,7 @@ def _fails(
     is_made = partial(stands_in, node, made_of(node, scope, names))
 
     for call in scope.among(ast.Call):
-        if is_made(call) and _asks_for_sizes(call, scope):
+        if _asks_for_sizes(call, scope) and is_made(call):
             return f"line {call.lineno}: the backward pass of `{snippet(call)}` fails where a size is a symbol"
     if depth >= _MAX_DEPTH:
         return None
@@ -50,6 +50,8 @@ def _fails(
         return None
     seen.add((scope.function, "return"))
     for caller in scope.function.module.all_functions:
+        if scope.function not in scope.legality.inference.facts(caller).calls.values():
+            continue
         inner = scope.in_function(caller)
         for call in inner.of(ast.Call):
             if inner.facts.calls.get(call) is scope.function:

@@ -59,10 +59,12 @@ class FunctionFacts:
 class ProjectFacts(Protocol):
     """What the walk through one function asks about the rest of the project.
 
+    decided: what tests for being compiled give, as far as that was asked for.
     named: what dotted names stand for, and global_names: what names of modules do, as far as that was asked for.
     """
 
     project: Project
+    decided: dict[ast.expr, bool | None]
     named: dict[str, Value]
     global_names: dict[tuple[Module, str], Value]
 

@@ -45,6 +45,7 @@ class Inference:
 
     def __init__(self, project: Project) -> None:
         self.project = project
+        self.decided: dict[ast.expr, bool | None] = {}
         self.named: dict[str, Value] = {}
         self.global_names: dict[tuple[Module, str], Value] = {}
         self._facts: dict[Function, FunctionFacts] = {}

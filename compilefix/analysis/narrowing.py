@@ -244,7 +244,10 @@ class Narrowing(Walk):
         """
         if self._asks_size_for_tensor(test):
             return False
-        return compile_time(test, self.module, self.project, self.function)
+        decided = self.inference.decided
+        if test not in decided:  # loops, and functions of which more is known later, are walked several times
+            decided[test] = compile_time(test, self.module, self.project, self.function)
+        return decided[test]
 
     def _asks_size_for_tensor(self, test: ast.expr) -> bool:
         if not isinstance(test, ast.Call) or self.module.qualified(test.func) not in _ASK_FOR_TENSOR or not test.args:

@@ -13,7 +13,6 @@ from compilefix.source.module import Module
 from compilefix.source.operators import TURNED
 from compilefix.source.project import Project
 from compilefix.source.syntax import last_name
-from compilefix.source.tree import walk
 
 _OLDEST = tuple(map(int, OLDEST_TORCH.split(".")))
 _PARSES = frozenset(
@@ -40,8 +39,8 @@ def known_of_version(
 
     `own` are the names that the function with the comparison binds.
     """
-    if len(test.ops) != 1:
-        return None
+    if len(test.ops) != 1 or (_version(test.left) is None and _version(test.comparators[0]) is None):
+        return None  # most comparisons are with no version
     names = [part for part in ast.walk(test) if isinstance(part, ast.Name)] if own else []
     turns = {name.id for name in names if isinstance(name.ctx, ast.Store)}
     if any(name.id in own and name.id not in turns for name in names):
@@ -111,10 +110,7 @@ def only_value_of(name: str, module: Module, project: Project) -> tuple[Module, 
         or last in home.classes
     ):
         return module, None
-    stores = (
-        n for n in walk(home.tree) if isinstance(n, ast.Name) and n.id == last and not isinstance(n.ctx, ast.Load)
-    )
-    alone = sum(1 for _ in stores) == 1 and not project.modules.texts.matching(last, rf"\.{last}\s*=(?!=)")
+    alone = home.stores[last] == 1 and not project.modules.texts.matching(last, rf"\.{last}\s*=(?!=)")
     return home, home.assigns[last] if alone else None
 
 

@@ -100,12 +100,13 @@ def _is_only_asked(attribute: str, cls: Class, project: Project) -> bool:
 
 def _reads_of(attribute: str, tree: ast.AST) -> Iterator[bool]:
     """For each read of an attribute whether a method of what it holds is called there."""
+    nodes = walk(tree)
     asked = {
         node.func.value
-        for node in walk(tree)
+        for node in nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in _OF_MODULES
     }
-    for node in walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.ctx, ast.Load):
             yield node in asked
 

@@ -10,6 +10,10 @@ import ast
 
 from compilefix.source.syntax import last_name
 
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+_WITHOUT_BLOCKS = frozenset({ast.Assign, ast.AugAssign, ast.Expr, ast.Return, ast.Import, ast.ImportFrom, ast.Pass})
+"""The most frequent statements without others in them."""
+
 
 class AnnAssign(ast.AnnAssign, ast.Assign):
     """`name: Tensor = value` in a function. It has the name of its class, by which visitors of trees find it."""
@@ -24,16 +28,18 @@ class AnnAssign(ast.AnnAssign, ast.Assign):
 
 def as_assignments(tree: ast.Module) -> ast.Module:
     """The tree with such statements in its functions made assignments."""
-    functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
-    pending: list[ast.stmt] = [statement for function in functions for statement in function.body]
+    pending: list[tuple[ast.AST, bool]] = [(tree, False)]
     while pending:
-        statement = pending.pop()
-        if isinstance(statement, ast.AnnAssign) and _is_plain(statement):
-            statement.__class__ = AnnAssign
-        elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            for child in ast.iter_child_nodes(statement):
-                inner = [child] if isinstance(child, ast.stmt) else getattr(child, "body", None)
-                pending += [s for s in inner if isinstance(s, ast.stmt)] if isinstance(inner, list) else []
+        block, inside = pending.pop()
+        for name in _BLOCKS:
+            for node in getattr(block, name, ()):
+                kind = node.__class__
+                if kind is ast.AnnAssign:
+                    if inside and _is_plain(node):
+                        node.__class__ = AnnAssign
+                elif kind not in _WITHOUT_BLOCKS:
+                    function = kind is ast.FunctionDef or kind is ast.AsyncFunctionDef
+                    pending.append((node, function or (inside and kind is not ast.ClassDef)))
     return tree
 
 

@@ -76,6 +76,11 @@ class Function:
                 found.setdefault(node.id, []).append(node)
         return found
 
+    @cached_property
+    def attributes(self) -> frozenset[str]:
+        """The names of the attributes that stand in the function."""
+        return frozenset(node.attr for node in self.of(ast.Attribute))
+
     def places(self, name: str) -> Sequence[ast.Name]:
         """The places where a variable stands, those in nested functions and in dead code too, in source order."""
         return [node for node in self.of(ast.Name) if node.id == name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -122,6 +123,11 @@ class Module:
         """The full names of what the file gives another value in what it imports: `settings.SCALE = 2.0`."""
         stores = (n for n in walk(self.tree) if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load))
         return frozenset(name for node in stores if (name := self.qualified(node)) is not None)
+
+    @cached_property
+    def stores(self) -> Counter[str]:
+        """How often the file gives each name a value or deletes it, in functions too."""
+        return Counter(n.id for n in walk(self.tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
 
     @cached_property
     def _shared(self) -> frozenset[str]:
@@ -266,8 +272,22 @@ class Module:
     def naming(self, name: str) -> list[Function]:
         """The functions of the file in which a variable or an attribute of a name stands."""
         # The text says where to look: to go through the nodes of each function would take several times as long.
-        lines = [number for number, line in enumerate(self.lines, 1) if name in line] if name in self.file.text else []
+        lines = self._lines_with(name)
         return [function for function in self.all_functions if lines and function.names(name, lines)]
+
+    def _lines_with(self, name: str) -> list[int]:
+        """The numbers of the lines in which a name stands."""
+        text = self.file.text
+        if "\r" in text:
+            return [number for number, line in enumerate(self.lines, 1) if name in line]
+        found: list[int] = []
+        number, start, place = 1, 0, text.find(name)
+        while place >= 0:
+            number += text.count("\n", start, place)
+            found.append(number)
+            start = text.find("\n", place)
+            place = text.find(name, start) if start >= 0 else -1
+        return found
 
     @cached_property
     def names_outside(self) -> frozenset[str]:

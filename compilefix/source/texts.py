@@ -20,6 +20,9 @@ _DERIVED = re.compile(r"^[ \t]*class\s+(\w+)\s*\(([^)]+)\)", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)\b([^\n(]*(?:\([^)]*\))?)", re.MULTILINE)
 _FROM_ALL = re.compile(r"^[ \t]*from[ \t]+(\S+)[ \t]+import[ \t]*\*", re.MULTILINE)
 _STAR = "*"
+_QUOTES = "\"'"
+_SEARCHES = frozenset({"mentioning", "matching"})
+"""The questions for which the text of each file is searched."""
 
 
 class Texts:
@@ -41,7 +44,7 @@ class Texts:
     def begin(self) -> None:
         """Begin to note anew what is asked. Of the answers only those are kept that take long to find again."""
         self._asked.clear()
-        self._answers = {asked: answer for asked, answer in self._answers.items() if asked[0] == "mentioning"}
+        self._answers = {asked: answer for asked, answer in self._answers.items() if asked[0] in _SEARCHES}
 
     @property
     def asked(self) -> tuple[tuple[Question, tuple[str, ...]], ...]:
@@ -101,7 +104,7 @@ class Texts:
         if module not in self._through:
             by_package = {other for word in packages for other in self._imports.get(word, ())}
             self._through[module] = tuple(o for o in by_package if f"{own}." in self._files[o].text)
-        by_name = (*self._imports.get(own, ()), *self._imports.get(_STAR, ()))
+        by_name = (*self._imports.get(own, ()), *(self._imports.get(_STAR, ()) if name in self._starred else ()))
         found = {other for other in by_name if name in self._files[other].text}
         found |= {other for other in self._through[module] if f"{own}.{name}" in self._files[other].text}
         return iter(sorted(found - {module}, key=self._order.__getitem__))
@@ -122,6 +125,11 @@ class Texts:
                     found.setdefault(word, {})[name] = None
         return {word: tuple(names) for word, names in found.items()}
 
+    @cached_property
+    def _starred(self) -> str:
+        """The texts of all files that import all names of a module: most names stand in none of them."""
+        return "\n".join(self._files[name].text for name in self._imports.get(_STAR, ()))
+
     def _handing_out(self, module: str, name: str) -> Iterator[str]:
         packages = module.split(".")[:-1]
         above = (".".join(packages[:depth]) for depth in range(1, len(packages) + 1))
@@ -129,13 +137,15 @@ class Texts:
 
     def _hands_out(self, package: str, module: str, name: str) -> bool:
         text = self._files[package].text
-        if name in text and re.search(rf"\b{name}\b", text) is not None:
+        if _has_word(name, text):
             return True
         if not any(origin == module or self._may_hold(origin, name) for origin in self._taken_whole(package)):
             return False
         own = self._files[module].text
         listed = "__all__" in own
-        return re.search(rf"[\"']{name}[\"']", own) is not None if listed else not name.startswith("_")
+        if not listed:
+            return not name.startswith("_")
+        return any(f"{before}{name}{behind}" in own for before in _QUOTES for behind in _QUOTES)
 
     def _taken_whole(self, package: str) -> tuple[str, ...]:
         """The names of the modules from which a package imports all: `from .api import *`."""
@@ -154,7 +164,7 @@ class Texts:
         if origin not in self._files:
             return True
         text = self._files[origin].text
-        return "import *" in text or (name in text and re.search(rf"\b{name}\b", text) is not None)
+        return "import *" in text or _has_word(name, text)
 
     def _overriding(self, cls: str, method: str) -> Iterator[str]:
         if cls not in self._inheriting:
@@ -211,3 +221,14 @@ class Texts:
         """The names of all classes and modules, without what they stand in."""
         names = {name.rpartition(".")[2] for name in self._files}
         return names.union(*(_CLASS.findall(file.text) for file in self._files.values()))
+
+
+def _has_word(word: str, text: str) -> bool:
+    """Whether a word stands in a text by itself; to compile a pattern for each word would take longer than to look."""
+    place = text.find(word)
+    while place >= 0:
+        end = place + len(word)
+        if not _WORD.match(text[place - 1 : place]) and not _WORD.match(text[end : end + 1]):
+            return True
+        place = text.find(word, end)
+    return False
