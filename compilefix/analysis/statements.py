@@ -56,7 +56,9 @@ class Interpreter(Expressions):
 
     def statement(self, node: ast.stmt, env: Env) -> Env | None:
         """Walk one statement; None when what follows it is not reached."""
-        self.facts.env_before[node] = dict(env)
+        if self.latest != env:  # most statements leave the names as they were: one copy is kept for all of these
+            self.latest = dict(env)
+        self.facts.env_before[node] = self.latest
         handler = _STATEMENTS.get(type(node))
         if handler is not None:
             return handler(self, node, env)

@@ -37,6 +37,7 @@ class Walk(ABC):
         self.outer = outer
         self.self_name = self._self_name()
         self.namespaces = array_namespaces(function)
+        self.latest: Env = {}
         self.returned: list[Value] = []
         self.loop_exits: list[list[Env]] = []
         self.next_turns: list[list[Env]] = []

@@ -95,9 +95,10 @@ class Function:
         place = bisect_left(lines, first)
         if place == len(lines) or lines[place] > (self.node.end_lineno or first):
             return False
-        return any(node.id == name for node in self.of(ast.Name)) or any(
-            node.attr == name for node in self.of(ast.Attribute)
-        )
+        for variable in self.of(ast.Name):
+            if variable.id == name:
+                return True
+        return any(node.attr == name for node in self.of(ast.Attribute))
 
     @cached_property
     def called_names(self) -> frozenset[str]:
