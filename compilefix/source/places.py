@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,8 @@ from compilefix.source.files import SourceFile
 
 _OUTSIDE = sys.stdlib_module_names | {"torch", "numpy"}
 _MOST_FOLDERS = 8
+_UNSEEN = ("import *", "__getattr__", "globals()", "lazy", "Lazy")
+"""What stands in files that may have names which are not written there."""
 
 
 def named(files: Sequence[SourceFile]) -> dict[str, SourceFile]:
@@ -60,7 +63,7 @@ class Places:
         found = (self._below(folder, parts, at_least=1) for folder in around)
         unknown = f"?.{dotted}" if known else dotted  # which of several is meant, nothing says
         # A file that is called like the package that it imports, `gradio.py`, does not mean itself.
-        others = (name for name in found if name is not None and self._files.get(name) is not file)
+        others = (name for name in found if name is not None and self._files.get(name) is not file and self._has(name))
         return next(others, None) or self._only(parts) or unknown
 
     def relative(self, parts: Sequence[str], level: int, file: SourceFile) -> str | None:
@@ -72,6 +75,17 @@ class Places:
         """The same for a name that is written out behind `import models.net`, if it leads to one module alone."""
         parts = dotted.split(".")
         return None if parts[0] not in self._parts or parts[0] in _OUTSIDE else self._only(parts)
+
+    def _has(self, dotted: str) -> bool:
+        """Whether the file that a dotted name leads to knows the next part of it.
+
+        One that does not is not what is meant: `from numba import cuda` in `kernels/numba/loss.py`.
+        """
+        head, rest = dotted, ""
+        while head not in self._files:
+            head, _, rest = head.rpartition(".")
+        text = self._files[head].text
+        return not rest or any(way in text for way in _UNSEEN) or re.search(rf"\b{rest}\b", text) is not None
 
     def _below(self, folder: str, parts: Sequence[str], *, at_least: int = 0) -> str | None:
         """What the longest part of a dotted name leads to from a folder, with the rest behind it."""

@@ -113,3 +113,20 @@ def test_a_file_in_a_folder_of_a_package_switches_no_flag_on(tmp_path: Path) -> 
 def test_a_file_that_is_called_like_the_package_it_imports_does_not_mean_itself(tmp_path: Path) -> None:
     files = project(tmp_path, {"net/__init__.py": "", "net/gradio.py": "import gradio as gr\n"})
     assert Project(files).modules["net.gradio"].packages == {"gradio"}
+
+
+@pytest.mark.parametrize(
+    ("inside", "name"),
+    [
+        ("", "numba.cuda"),
+        ("from .gpu import cuda\n", "kernels.numba.cuda"),
+        ("from .gpu import *\n", "kernels.numba.cuda"),
+    ],
+)
+def test_a_folder_that_is_called_like_the_package_it_imports_has_to_know_the_name(
+    inside: str, name: str, tmp_path: Path
+) -> None:
+    """`kernels/numba/loss.py`, whose kernels would be taken for code that Dynamo traces."""
+    texts = {"kernels/__init__.py": "", "kernels/numba/__init__.py": inside, "kernels/numba/gpu.py": "cuda = None\n"}
+    files = project(tmp_path, texts | {"kernels/numba/loss.py": "from numba import cuda\n"})
+    assert Project(files).modules["kernels.numba.loss"].imported("cuda") == name
