@@ -63,8 +63,8 @@ class Places:
         found = (self._below(folder, parts, at_least=1) for folder in around)
         unknown = f"?.{dotted}" if known else dotted  # which of several is meant, nothing says
         # A file that is called like the package that it imports, `gradio.py`, does not mean itself.
-        others = (name for name in found if name is not None and self._files.get(name) is not file and self._has(name))
-        return next(others, None) or self._only(parts) or unknown
+        others = (name for name in found if name is not None and self._files.get(name) is not file)
+        return next((name for name in others if self._has(name, parts[0])), None) or self._only(parts) or unknown
 
     def relative(self, parts: Sequence[str], level: int, file: SourceFile) -> str | None:
         """The dotted name of what a relative import in a file names; None where no file stands there."""
@@ -76,8 +76,8 @@ class Places:
         parts = dotted.split(".")
         return None if parts[0] not in self._parts or parts[0] in _OUTSIDE else self._only(parts)
 
-    def _has(self, dotted: str) -> bool:
-        """Whether the file that a dotted name leads to knows the next part of it.
+    def _has(self, dotted: str, first: str) -> bool:
+        """Whether the file that a dotted name leads to knows the next part of it, and imports no package of its name.
 
         One that does not is not what is meant: `from numba import cuda` in `kernels/numba/loss.py`.
         """
@@ -85,6 +85,8 @@ class Places:
         while head not in self._files:
             head, _, rest = head.rpartition(".")
         text = self._files[head].text
+        if re.search(rf"^\s*import {first}\b(?!\.)", text, re.MULTILINE):
+            return False
         return not rest or any(way in text for way in _UNSEEN) or re.search(rf"\b{rest}\b", text) is not None
 
     def _below(self, folder: str, parts: Sequence[str], *, at_least: int = 0) -> str | None:

@@ -119,6 +119,7 @@ def test_a_file_that_is_called_like_the_package_it_imports_does_not_mean_itself(
     ("inside", "name"),
     [
         ("", "numba.cuda"),
+        ("try:\n    import numba  # noqa: F401\nfinally:\n    from lazily import lazy_export\n", "numba.cuda"),
         ("from .gpu import cuda\n", "kernels.numba.cuda"),
         ("from .gpu import *\n", "kernels.numba.cuda"),
     ],
