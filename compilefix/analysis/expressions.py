@@ -171,8 +171,9 @@ class Expressions(Calls):
                 # Another object's attribute of that name is another tensor.
                 computed = "?" if ANY_LEAF in value.leaves else ""
                 value = replace(value, leaves=frozenset({computed + self._path(node)}))
-            if value.kinds == CONTAINER and not (own and self._is_kept_tuple(node.attr)):
-                value = self._kept_container(value, node.attr)
+            if value.kinds == CONTAINER:
+                kept = own and self._is_kept_tuple(node.attr)
+                value = _kept_tuple(value) if kept else self._kept_container(value, node.attr)
             if base.storage != OWN and value.storage:
                 value = replace(value, storage=of_other(value.storage) | base.storage)
             if value.may_be(Kind.TENSOR) or value.may_be(Kind.CONTAINER):
@@ -625,6 +626,22 @@ def _part_of(whole: Value) -> Value:
 def _packs_sequences(module: Module) -> bool:
     """Whether a module packs sequences or names what holds packed ones: these alone have `batch_sizes`, a tensor."""
     return any(module.mentions(name) for name in ("PackedSequence", "pack_padded_sequence", "pack_sequence"))
+
+
+def _kept_tuple(value: Value) -> Value:
+    """A tuple that is kept in an attribute: its items stay, but for what a list or dict among them holds."""
+    return replace(
+        value,
+        element=value.element and _perhaps_changed(value.element),
+        elements=value.elements and tuple(map(_perhaps_changed, value.elements)),
+    )
+
+
+def _perhaps_changed(item: Value) -> Value:
+    """What an item is where other code may have changed what it holds."""
+    if not item.may_be(Kind.CONTAINER) or item.is_unknown:
+        return item
+    return replace(item, elements=None, element=item.element and likely(item.element), leaves=item.leaves | {ANY_LEAF})
 
 
 def _part_of_pair(base: Value, name: str) -> Value | None:

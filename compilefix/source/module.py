@@ -226,7 +226,7 @@ class Module:
     def keeps_tuples(self, attribute: str) -> bool:
         """Whether all that the module assigns to attributes of this name is a tuple, item by item, or None.
 
-        Unlike those of a list, nobody changes its items.
+        Unlike those of a list, nobody changes its items. What a class has under that name stands for no such tuple.
         """
         return self._kept.get(attribute, False)
 
@@ -241,6 +241,8 @@ class Module:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                 kept[node.attr] = kept.get(node.attr, True) and node in plain
+            elif isinstance(node, ast.ClassDef):
+                kept.update(dict.fromkeys(_given_in(node), False))
         return kept
 
     def is_one_of_several(self, name: str) -> bool:
@@ -394,3 +396,15 @@ def _is_tuple_or_none(node: ast.expr) -> bool:
     if isinstance(node, ast.Tuple):
         return not any(isinstance(item, ast.Starred) for item in node.elts)
     return isinstance(node, ast.Constant) and node.value is None
+
+
+def _given_in(cls: ast.ClassDef) -> Iterator[str]:
+    """The names that the body of a class gives a value, other than None."""
+    for statement in cls.body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and is_literal(statement.value, None):
+            continue
+        declares = isinstance(statement, ast.AnnAssign) and statement.value is None
+        stores = () if declares else ast.walk(statement)
+        yield from (node.id for node in stores if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
