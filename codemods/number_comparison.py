@@ -37,7 +37,7 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
     names = scope.function.places(node.id)
     if len(names) != len(loads) + 1:
         return None
-    if _one_check(loads, scope):
+    if _one_check(loads, scope) and any(_is_tested(load, scope) for load in loads):
         return read
     compared = [load for load in loads if _is_compared(load, scope)]
     shown = sum(_is_shown(load, scope) for load in loads)
@@ -110,6 +110,12 @@ def fits_all(value: object) -> bool:
 def _one_check(loads: Sequence[ast.Name], scope: Scope) -> bool:
     checks = {_check_around(load, scope) for load in loads}
     return len(checks) == 1 and None not in checks
+
+
+def _is_tested(load: ast.Name, scope: Scope) -> bool:
+    """Whether a check compares a name: what it only shows stays the number that it is."""
+    check = _check_around(load, scope)
+    return check is not None and any(part is load for part in ast.walk(check.test))
 
 
 def _check_around(load: ast.Name, scope: Scope) -> ast.If | ast.Assert | None:
