@@ -52,6 +52,9 @@ class Binding(Narrowing):
             env[args.kwarg.arg] = _given_as(more, args.kwarg.arg)
         if self.unstable:
             env.update(dict.fromkeys(self.unstable & set(env), values.UNKNOWN))
+        for name in self.rearranged & set(env):
+            if env[name].is_(Kind.CONTAINER):
+                env[name] = values.UNKNOWN
         return env
 
     def _parameter(self, arg: ast.arg, default: ast.expr | None, evidence: Evidence, hint: Value | None) -> Value:
@@ -118,7 +121,8 @@ class Binding(Narrowing):
         """Give a target its value."""
         if isinstance(target, ast.Name):
             value = self._part(target, value)
-            env[target.id] = values.UNKNOWN if target.id in self.unstable else value
+            changing = target.id in self.unstable or (target.id in self.rearranged and value.is_(Kind.CONTAINER))
+            env[target.id] = values.UNKNOWN if changing else value
             self.facts.values[target] = value
         elif isinstance(target, ast.Tuple | ast.List):
             parts = _spread(target.elts, value) or unpack(value, len(target.elts), self.place(target))
@@ -137,6 +141,9 @@ class Binding(Narrowing):
             owner = self.eval(target.value, env)
             self.facts.values[target] = value
             self.escapes([value])
+            if isinstance(target.value, ast.Name) and target.value.id in env and value.is_(Kind.CONTAINER):
+                # What changes the one under the name of the object changes the other.
+                env[target.value.id] = replace(owner, storage=owner.storage | value.storage)
             if target.attr == "data" and owner.is_tensor:
                 self.reshapes_others(owner.storage, value.storage, env)
             if target.attr == "data" and owner.is_tensor and (key := self.key(target.value)) is not None:
@@ -165,6 +172,8 @@ class Binding(Narrowing):
                 self.put_into(target, base, value, env)
             if not base.is_(Kind.CONTAINER, Kind.TENSOR):
                 self.escapes([value])
+            if base.is_unknown:  # a list that is known under another name, perhaps
+                self.changed(base, value, env, self.place(target))
             if base.is_(Kind.CONTAINER):
                 put = None if isinstance(target.slice, ast.Slice) else value
                 self.changed(base, put, env, self.place(target))

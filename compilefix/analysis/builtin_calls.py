@@ -89,7 +89,9 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
         # As in `x[a:b]`: it holds nothing of tensors where its bounds are none.
         return values.STATIC if args and all(v.is_static for v in args) else values.UNKNOWN
     if name == "enumerate":
-        return values.container(values.container(elements=(values.SIZE, element_of(first))))
+        # It goes through what is there when it is asked.
+        pair = values.container(elements=(values.SIZE, element_of(first)))
+        return replace(values.container(pair), storage=first.storage)
     if name == "zip":
         items = (picked(element_of(v), f"{place}/{i}") for i, v in enumerate(args))
         return values.container(values.container(elements=tuple(items)))
@@ -178,7 +180,7 @@ def _over_items(name: str, args: Sequence[Value], place: str) -> Value:
         )
     item = element_of(first)
     if name != "sum":
-        return _one_of([item, item], place)
+        return _one_of([picked(item, place)], place)
     return replace(
         item,
         dtype="int"

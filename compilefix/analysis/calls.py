@@ -137,6 +137,10 @@ class Calls(NamedCalls):
     def _call_function(self, node: ast.Call, found: Function, operands: Sequence[Value], env: Env) -> Value:
         self.facts.calls[node] = found
         self._handed_over(operands, env, self.place(node))
+        if isinstance(node.func, ast.Attribute) and not self._is_own(node.func):
+            holder = self.facts.value(node.func.value)
+            if holder.is_(Kind.OBJECT):
+                self.changed(holder, None, env, self.place(node))  # the lists that were put into its attributes
         self._written_by(found, node, operands, env)
         if found.cls is not None and self.self_name is not None:
             # A method may assign any attribute.
@@ -320,7 +324,8 @@ class Calls(NamedCalls):
 
     def _unknown_method(self, node: ast.Call, attr: str, receiver: Value, operands: Sequence[Value], env: Env) -> Value:
         """A method that neither the API table nor the project tells: of a container, an array, a text, or anything."""
-        if receiver.is_(Kind.CONTAINER) and attr in CHANGES:
+        listed = receiver.is_(Kind.CONTAINER, Kind.NONE) and not receiver.is_(Kind.NONE)
+        if attr in CHANGES and (listed or receiver.is_unknown):
             position = {"append": 0, "insert": 1, "setdefault": 1}.get(attr)
             item = operands[position] if position is not None and position < len(operands) else None
             only_moved = attr in ("pop", "remove", "clear", "reverse", "sort")
@@ -429,11 +434,12 @@ def _held(attr: str, receiver: Value, operands: Sequence[Value]) -> Value | None
     if container or receiver.ref == "torch.nn.ModuleDict":
         element = receiver.element if receiver.element is not None else values.UNKNOWN
         if attr == "values":
-            return values.container(element)
+            return replace(values.container(element), storage=receiver.storage)  # shows what is changed later
         if attr == "keys":
             return values.container(values.STATIC)
         if attr == "items":
-            return values.container(values.container(elements=(values.STATIC, element)))
+            pair = values.container(elements=(values.STATIC, element))
+            return replace(values.container(pair), storage=receiver.storage)
     if attr in ("get", "pop", "setdefault") and container and receiver.element is not None:
         return join_all((receiver.element, *operands[1:])) if operands[1:] else join(receiver.element, values.NONE)
     return None

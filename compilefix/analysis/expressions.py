@@ -408,8 +408,9 @@ class Expressions(Calls):
         found: list[Value] = []
         state = dict(env)
         for index, part in enumerate(node.values):
+            before = len(self.changes)
             value = self.eval(part, state)
-            self.written_within(state, env, self.place(node))
+            self.written_within(state, env, self.place(node), before)
             state = self.narrow(part, state, isinstance(node.op, ast.And))
             found.append(value)
             if self.compile_time(part) is isinstance(node.op, ast.Or):
@@ -426,8 +427,9 @@ class Expressions(Calls):
         operands = [self.eval(part, env) for part in (node.left, node.comparators[0])]
         for part in node.comparators[1:]:  # perhaps not evaluated
             later = dict(env)
+            before = len(self.changes)
             operands.append(self.eval(part, later))
-            self.written_within(later, env, self.place(node))
+            self.written_within(later, env, self.place(node), before)
         kinds = {op.__class__ for op in node.ops}
         if not kinds.isdisjoint((ast.Is, ast.IsNot)):
             return values.BOOL
@@ -472,9 +474,11 @@ class Expressions(Calls):
         self.facts.env_before[node] = dict(env)
         self.eval(node.test, env)
         there, elsewhere = self.narrow(node.test, env, True), self.narrow(node.test, env, False)
+        before = len(self.changes)
         body, orelse = self.eval(node.body, there), self.eval(node.orelse, elsewhere)
         for way in (there, elsewhere):
-            self.written_within(way, env, self.place(node))
+            self.written_within(way, env, self.place(node), before)
+            before = len(self.changes)
         decided = self.compile_time(node.test)
         if decided is not None:
             self.facts.dead.add(node.orelse if decided else node.body)
@@ -519,7 +523,7 @@ class Expressions(Calls):
         return replace(joined, elements=None) if node.values else joined
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, env: Env) -> Value:
-        inner = dict(env)
+        inner, before = dict(env), len(self.changes)
         for turn, generator in enumerate(node.generators):
             iterable = self.eval(generator.iter, inner)
             # Within another loop, which may go over the same.
@@ -532,7 +536,7 @@ class Expressions(Calls):
         if isinstance(node, ast.DictComp):
             self.eval(node.key, inner)
         item = self.eval(node.value if isinstance(node, ast.DictComp) else node.elt, inner).stripped()
-        self.written_within(inner, env, self.place(node))
+        self.written_within(inner, env, self.place(node), before)
         if any(generator.ifs for generator in node.generators):
             item = picked(item, self.place(node))  # what is left out moves the others up
         return _holding(values.container(item, ref="dict" if isinstance(node, ast.DictComp) else None), [item])

@@ -140,6 +140,8 @@ class Interpreter(Expressions):
                 storage=old.storage | right.storage | values.UNKNOWN.storage,
                 leaves=values.UNKNOWN.leaves,
             )
+        elif old.is_unknown and isinstance(node.target, ast.Attribute):
+            self.changed(old, right, env, self.place(node))  # a list that is known under another name, perhaps
         self.bind(node.target, value, env)
         if not right.leaves <= old.leaves and not old.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.CONTAINER):
             self.hangs_on(old, right.leaves, env, self.place(node), self.key(node.target))
@@ -278,13 +280,15 @@ class Interpreter(Expressions):
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value if value.is_(Kind.OBJECT) else values.UNKNOWN, env)
         catches = any(catches_errors(item.context_expr, self.facts, self.project) for item in node.items)
-        skipped = _within(node.body, env) if catches else None
+        skipped, before = _within(node.body, env) if catches else None, self.so_far()
         after = self.block(node.body, env)
+        if skipped is not None:
+            self.perhaps_run(before, skipped, self.place(node))
         self.grad_modes, self.autocast_region = entered, region
         return join_env(after, skipped, self.place(node), self.stored)
 
     def _try(self, node: ast.Try, env: Env) -> Env | None:
-        start = dict(env)
+        start, so_far = dict(env), self.so_far()
         ways = [each[-1] for each in (self.loop_exits, self.next_turns) if each]
         before = [len(way) for way in ways]
         after = self.block(node.body, dict(env))
@@ -293,17 +297,23 @@ class Interpreter(Expressions):
         result = after
         for handler in node.handlers:
             state = _within(node.body, start)
+            self.perhaps_run(so_far, state, self.place(handler))
             if handler.name:
                 state[handler.name] = values.UNKNOWN
             result = join_env(result, self.block(handler.body, state), self.place(handler), self.stored)
         if node.finalbody:
             end = self.block(node.finalbody, dict(result)) if result is not None else None
             # It also runs on the way out of an exception, from anywhere in what comes before.
-            self.block(node.finalbody, _within([*node.body, *node.handlers, *node.orelse], start))
+            failed = _within([*node.body, *node.handlers, *node.orelse], start)
+            self.perhaps_run(so_far, failed, self.place(node))
+            so_far = self.so_far()
+            self.block(node.finalbody, failed)
             result = end
             # And on the way to the end of a loop, or to its next turn.
             for way, known in zip(ways, before, strict=True):
                 way[known:] = [_within(node.finalbody, left) for left in way[known:]]
+                for left in way[known:]:
+                    self.perhaps_run(so_far, left, self.place(node))
         return result
 
     def _return(self, node: ast.Return, env: Env) -> Env | None:

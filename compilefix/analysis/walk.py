@@ -48,7 +48,16 @@ class Walk(ABC):
         self._assigned_before = 0
         self.escaped: frozenset[str] = frozenset()
         self.reshaped: frozenset[str] = frozenset()
+        self.changes: list[tuple[Value, Value | None, str]] = []
+        self.writes: list[tuple[frozenset[str], frozenset[str] | None]] = []
         self.unstable, self.locals = _bindings(function)
+        self.rearranged = frozenset(
+            name
+            for kind in _NESTED
+            for nested in function.of(kind)
+            if nested is not function.node
+            for name in _put(nested)
+        )
         # The attributes of the object that the function gives values, and those that it was seen to write into.
         self.stored = {
             f"{self.self_name}.{node.attr}"
@@ -106,34 +115,31 @@ class Walk(ABC):
         """
         if item is not None and any(t.startswith(("self.", "global.", "param:")) for t in container.storage):
             self.escaped |= item.storage
-        for key, value in env.items():
-            if value.kinds != CONTAINER:
-                continue
-            element = value.element
-            if value is container or value == container:
-                if (item is None or item.is_unknown) and element is not None and element.is_tensor:
-                    element = likely(element)
-                elif item is not None and (element is not None or value.elements == ()):
-                    element = (item if element is None else join(element, item)).stripped()
-                else:
-                    element = None
-                if element is not None and value.element is not None:
-                    element = picked(element, place)
-                env[key] = replace(
-                    value,
-                    element=element,
-                    elements=None,
-                    leaves=value.leaves | (item if item is not None else UNKNOWN).leaves,
-                    storage=value.storage | (item if item is not None else UNKNOWN).storage,
-                )
-            elif value.storage & container.storage:
-                env[key] = replace(
-                    value,
-                    element=element and likely(picked(element, place)),
-                    elements=None,
-                    leaves=value.leaves | UNKNOWN.leaves,
-                    storage=value.storage | (item if item is not None else UNKNOWN).storage,
-                )
+        self.changes.append((container, item, place))
+        _change(container, item, env, place)
+
+    def perhaps_changed(self, since: int, env: Env, place: str) -> None:
+        """Code of which some may not have run, or all of it, has changed containers: `since` of them were before."""
+        if since == len(self.changes):
+            return
+        after = dict(env)
+        for change in self.changes[since:]:
+            _change(*change[:2], after, change[2])
+        for key, old in env.items():
+            if after[key] is not old:
+                env[key] = either(place, old, after[key])
+
+    def so_far(self) -> tuple[int, int]:
+        """How many changes of containers there were, and how many writes into tensors."""
+        return len(self.changes), len(self.writes)
+
+    def perhaps_run(self, since: tuple[int, int], env: Env, place: str) -> None:
+        """Code of which some has not run, or all of it, may have changed containers and written into tensors."""
+        self.perhaps_changed(since[0], env, place)
+        for memory, leaves in self.writes[since[1] :]:
+            for name, value in env.items():
+                if may_share(memory_of(value), memory):
+                    env[name] = _hanging(value, memory, leaves, place)
 
     def reshapes_others(self, memory: frozenset[str], storage: frozenset[str], env: Env) -> None:
         """A tensor got another shape, dtype or memory in place: it may be known under other names, or in containers.
@@ -156,6 +162,7 @@ class Walk(ABC):
         if self.grad_modes:
             leaves = perhaps(leaves, self.grad_modes[-1])
         memory = memory_of(written)
+        self.writes.append((memory, leaves))
         if key is not None and not leaves <= written.leaves:
             self.stored.add(key)
             env[key] = replace(env.get(key, written), leaves=settled(written.leaves | leaves))
@@ -167,6 +174,7 @@ class Walk(ABC):
         """A call may have written into memory: it is not known what gets a gradient through what shares it."""
         if not memory:
             return
+        self.writes.append((memory, None))
         for name, value in env.items():
             if may_share(memory_of(value), memory):
                 env[name] = _hanging(value, memory, None, place)
@@ -178,8 +186,12 @@ class Walk(ABC):
             for value in env.values()
         )
 
-    def written_within(self, inner: Env, env: Env, place: str) -> None:
-        """Part of an expression was perhaps evaluated, and may have written into tensors, or given names values."""
+    def written_within(self, inner: Env, env: Env, place: str, since: int) -> None:
+        """Part of an expression was perhaps evaluated, and may have written into tensors, or given names values.
+
+        since: how many changes of containers there were before.
+        """
+        self.perhaps_changed(since, env, place)
         for name, value in inner.items():
             old = env.get(name)
             if old is None or old is value:
@@ -194,6 +206,37 @@ class Walk(ABC):
     def parameter_names(self) -> set[str]:
         """The names of the function's parameters, without starred ones."""
         return {a.arg for a in self.function.parameters}
+
+
+def _change(container: Value, item: Value | None, env: Env, place: str) -> None:
+    for key, value in env.items():
+        if value.kinds != CONTAINER:
+            continue
+        element = value.element
+        if value is container or value == container:
+            if (item is None or item.is_unknown) and element is not None and element.is_tensor:
+                element = likely(element)
+            elif item is not None and (element is not None or value.elements == ()):
+                element = (item if element is None else join(element, item)).stripped()
+            else:
+                element = None
+            if element is not None and value.element is not None:
+                element = picked(element, place)
+            env[key] = replace(
+                value,
+                element=element,
+                elements=None,
+                leaves=value.leaves | (item if item is not None else UNKNOWN).leaves,
+                storage=value.storage | (item if item is not None else UNKNOWN).storage,
+            )
+        elif value.storage & container.storage:
+            env[key] = replace(
+                value,
+                element=element and likely(picked(element, place)),
+                elements=None,
+                leaves=value.leaves | UNKNOWN.leaves,
+                storage=value.storage | (item if item is not None else UNKNOWN).storage,
+            )
 
 
 def _reshaped(value: Value, memory: frozenset[str], storage: frozenset[str]) -> Value:
@@ -248,6 +291,7 @@ def _meets(value: Value, memory: frozenset[str]) -> bool:
     return may_share(memory_of(value), memory)
 
 
+_NESTED: tuple[type[ast.FunctionDef | ast.AsyncFunctionDef], ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
 _PLAIN = (Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE)
 CHANGES = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "reverse", "sort"})
 
@@ -257,12 +301,13 @@ def _bindings(function: Function) -> tuple[frozenset[str], frozenset[str]]:
     unstable = {name for node in function.of(ast.Nonlocal) for name in node.names}
     unstable |= {name for node in function.of(ast.Global) for name in node.names}
     bound = {node.id for node in function.of(ast.Name) if isinstance(node.ctx, ast.Store)}
-    kinds: tuple[type[ast.FunctionDef | ast.AsyncFunctionDef], ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
-    for kind in kinds:
+    for kind in _NESTED:
         for nested in function.of(kind):
             if nested is not function.node:
                 bound.add(nested.name)
                 unstable.update(_changed_in(nested))
+    for anonymous in function.of(ast.Lambda):
+        unstable.update(_changed_in(anonymous))
     return frozenset(unstable), frozenset(bound - unstable)
 
 
@@ -299,4 +344,11 @@ def _changed_in(nested: ast.AST) -> Iterator[str]:
     """Names of containers that a nested function changes."""
     for node in walk(nested):
         if isinstance(node, ast.Attribute) and node.attr in CHANGES and isinstance(node.value, ast.Name):
+            yield node.value.id
+
+
+def _put(nested: ast.AST) -> Iterator[str]:
+    """Names of what a nested function puts items into, or deletes items of: containers, or tensors."""
+    for node in walk(nested):
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name):
             yield node.value.id

@@ -11,7 +11,14 @@ torch = pytest.importorskip("torch")
 from tests.codemods.execution import rewritten  # noqa: E402
 
 HEAD = """
+import contextlib
+
 import torch
+
+
+class Holder:
+    def drop(self):
+        self.l.pop(0)
 
 
 def chosen(x: torch.FloatTensor, l: list[torch.FloatTensor], first: int):
@@ -117,6 +124,144 @@ TWO = {
     while l:
         a = b
         b = l.pop()
+""",
+    "taken out before an exception": """
+    a = l[0]
+    try:
+        l.pop(0)
+        raise ValueError
+    except ValueError:
+        b = l[0]
+""",
+    "taken out before an exception that is passed over": """
+    a = l[0]
+    with contextlib.suppress(KeyError):
+        l.pop(0)
+        raise KeyError
+    b = l[0]
+""",
+    "written into before an exception": """
+    a = l[1] * 1
+    b = a.clone()
+    try:
+        a.mul_(l[0])
+        raise KeyError
+    except KeyError:
+        pass
+""",
+    "written into before an exception that is passed over": """
+    a = l[1] * 1
+    b = a.clone()
+    with contextlib.suppress(KeyError):
+        a.mul_(l[0])
+        raise KeyError
+""",
+    "taken out before a finally": """
+    a = l[0]
+    while True:
+        try:
+            l.pop(0)
+            break
+        finally:
+            l.append(a)
+    b = l[0]
+""",
+    "taken out in a comprehension": """
+    a = l[0]
+    [l.pop(0) for _ in range(1)]
+    b = l[0]
+""",
+    "taken out in a conditional expression": """
+    a = l[0]
+    l.pop(0) if first == 0 else None
+    b = l[0]
+""",
+    "turned round behind or": """
+    a = l[0]
+    first or l.reverse()
+    b = l[0]
+""",
+    "taken out in a chain of comparisons": """
+    a = l[0]
+    0 < 1 < len(l.pop(0))
+    b = l[0]
+""",
+    "the largest by two keys": """
+    a = max(l, key=lambda t: t is l[0])
+    b = max(l, key=lambda t: t is l[1])
+""",
+    "what is kept in a dictionary": """
+    kept = {'l': l}
+    a = l[0]
+    kept.get('l').pop(0)
+    b = l[0]
+""",
+    "a view of a dictionary": """
+    kept = {'p': l[0], 'q': l[1]}
+    view = kept.values()
+    a = list(view)[0]
+    kept.pop('p')
+    b = list(view)[0]
+""",
+    "a view of pairs": """
+    kept = {'p': l[0], 'q': l[1]}
+    view = kept.items()
+    a = list(view)[0][1]
+    kept.pop('p')
+    b = list(view)[0][1]
+""",
+    "counted later": """
+    counted = enumerate(l)
+    a = l[0]
+    l.pop(0)
+    b = list(counted)[0][1]
+""",
+    "an attribute of another object": """
+    holder = Holder()
+    holder.l = l
+    a = l[0]
+    holder.drop()
+    b = l[0]
+""",
+    "an item of an attribute of another object": """
+    holder = Holder()
+    holder.l = l
+    a = l[0]
+    holder.l[0] = l[1]
+    b = l[0]
+""",
+    "an attribute of another object grows": """
+    holder = Holder()
+    holder.l = l
+    a = l[-1]
+    holder.l += l[:1]
+    b = l[-1]
+""",
+    "an attribute of an object made here": """
+    class Own:
+        pass
+
+    holder = Own()
+    holder.l = l
+    a = l[0]
+    holder.l.pop(0)
+    b = l[0]
+""",
+    "a nested function puts an item": """
+    def put():
+        kept[0] = l[1]
+
+    kept = [l[0], l[1]]
+    a = kept[0]
+    put()
+    b = kept[0]
+""",
+    "a lambda turns it round": """
+    kept = [l[0], l[1]]
+    a = kept[0]
+    turn = lambda: kept.reverse()
+    turn()
+    b = kept[0]
 """,
 }
 IN_PLACE = {
