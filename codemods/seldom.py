@@ -31,7 +31,7 @@ _DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)|^(show|plot|visuali[sz]e)_|^
 """How flags and arguments are called that are given where somebody looks for a mistake, or at a result."""
 _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compile|compute|cache|reset")
 """How functions are called that the first call may run to set something up."""
-_BRINGS = re.compile(r"(^|_)(down)?load")
+_BRINGS = re.compile(r"(^|_)(down)?load(?!_?(balanc|factor|loss))")
 """How functions are called that bring something from a file or another machine, if it is not there yet."""
 _SAMPLES = re.compile(r"(^|_)(?<!up_)(?<!down_)(?<!grid_)(sample|sampling|generate)(_|$)")
 """How functions are called that run a whole model in each turn, for long where they show how far they have come."""

@@ -969,6 +969,13 @@ def test_what_is_downloaded_is_told_behind_the_rest(called: str, expected: bool)
     assert quiet(text, "'looked for'") == [expected]
 
 
+@pytest.mark.parametrize(("name", "expected"), [("make_or_download_table", True), ("make_load_balance", False)])
+def test_what_is_called_after_a_balanced_load_loads_nothing(name: str, expected: bool) -> None:
+    load = f"def {name}(old):\n    print('made')\n    return torch.load('x') if old is None else old\n\n\n"
+    text = module(f"x = x + {name}(old)").replace("class Model", f"{load}class Model")
+    assert quiet(text, "'made'") == [expected]
+
+
 def test_a_value_of_all_that_is_passed_is_not_said_to_belong_into_init() -> None:
     body = "if self.kept is None:\n    self.kept = self.use(*args, **kwargs)\nx = self.kept(x)"
     text = module(body).replace("old=None", "*args, **kwargs")
