@@ -16,6 +16,9 @@ from compilefix.analysis.values import Kind, Value, join, join_all, replace
 from compilefix.source.annotated import AnnAssign
 from compilefix.source.tree import children, walk
 
+_DEEP = 4
+"""In so many loops around it the names that a loop gives values count as unknown in it."""
+
 
 class Interpreter(Expressions):
     """One walk through one function, statement by statement."""
@@ -224,9 +227,11 @@ class Interpreter(Expressions):
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Env, enter: Callable[[Env], None]) -> Env | None:
         place = self.place(node)
         entry: Env = dict(env)
-        state: Env = dict(env)
+        # In loops within loops within loops, the innermost would be walked three times for each walk of another.
+        deep = len(self.loop_exits) > _DEEP
+        state: Env = _within(node.body, env) if deep else dict(env)
         self.loop_exits.append([])
-        for _ in range(3):
+        for _ in range(1 if deep else 3):
             inside = dict(state)
             enter(inside)
             self.next_turns.append([])
