@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.unpassed import defaults
 from compilefix.source.syntax import asks_for_none, asks_for_something, is_literal
 
 
@@ -20,11 +21,9 @@ def is_filled_in(test: ast.expr, scope: Scope) -> bool:
 
 
 def _gets_a_tensor(name: str, scope: Scope) -> bool:
-    args = scope.function.node.args
-    positional = [*args.posonlyargs, *args.args]
-    pairs = [*zip(reversed(positional), reversed(args.defaults), strict=False)]
-    pairs += [(a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None]
-    if not any(a.arg == name and a.annotation is None and is_literal(d, None) for a, d in pairs):
+    default = defaults(scope.function).get(name)
+    annotated = any(p.arg == name and p.annotation is not None for p in scope.function.parameters)
+    if default is None or annotated or not is_literal(default, None):
         return False
     stores = scope.names(name, stores=True)
     return bool(stores) and all(_is_where_none(store, scope) for store in stores)
