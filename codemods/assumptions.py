@@ -11,6 +11,10 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "checkpoint-names": "Whoever reads a checkpoint expects the names of the module that was not compiled.",
     "branches-total": "Both branches can be evaluated on every input: neither raises nor has a side effect.",
+    "is-tensor": (
+        "What looks like a tensor, by its use, a docstring, other calls or what the code fills it with, is one in "
+        "every call; for a number, an array or None the result is another, or an error."
+    ),
     "condition-one-element": (
         "The tensor that decides has exactly one element; with more, another error is raised than before."
     ),

@@ -470,7 +470,7 @@ def _membership(test: ast.Compare, scope: Scope, template: Template, *, operand:
         return None
     sign = "~" if isinstance(test.ops[0], ast.NotIn) else ""
     if scope.value(items).is_tensor:
-        template.refuse(o for o in scope.legality.condition(items, scope.facts) if o.assumption == "branches-total")
+        template.refuse(o for o in scope.legality.condition(items, scope.facts) if o.assumption == "is-tensor")
         if not scope.value(test.left).is_(Kind.STATIC, Kind.SIZE) and not scope.value(test.left).is_scalar_tensor:
             template.refuse([Obstacle(f"`{snippet(test.left)}` is not proved to be one number")])
             return None

@@ -31,7 +31,7 @@ def whole_comparison(test: ast.Call, scope: Scope, template: Template, *, operan
     function = (scope.callee(test) or "").rpartition(".")[2]
     sides = (scope.value(first), scope.value(second))
     if not all(side.is_tensor and side.certain for side in sides):
-        template.refuse([Obstacle(f"`{snippet(test)}` is not proved to compare tensors", "branches-total")])
+        template.refuse([Obstacle(f"`{snippet(test)}` is not proved to compare tensors", "is-tensor")])
     if function == "equal":
         itself = isinstance(first, ast.Name) and ast.dump(first) == ast.dump(second)
         if not itself and (sides[0].dtype_id is None or sides[0].dtype_id != sides[1].dtype_id):

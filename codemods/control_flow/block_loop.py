@@ -184,7 +184,7 @@ def block_obstacles(found: Blocks, scope: Scope) -> Iterator[Obstacle]:
         if not isinstance(bound, ast.Name | ast.Attribute) or not value.is_tensor:
             yield Obstacle(f"`{name}` is not proved to be a tensor under a name")
         elif not value.certain:
-            yield Obstacle(f"`{name}` is not proved to be a tensor", "branches-total")
+            yield Obstacle(f"`{name}` is not proved to be a tensor", "is-tensor")
         if may_share(filled.storage, value.storage):
             yield Obstacle(f"`{name}` may share memory with what is written")
         yield from scope.recomputed(bound)

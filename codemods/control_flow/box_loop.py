@@ -271,7 +271,7 @@ def box_obstacles(found: Boxes, scope: Scope) -> Iterator[Obstacle]:
             yield Obstacle(f"`{name}` may share memory with what is written")
         for one, text in ((filled, shown), (value, name)):
             if not one.certain:
-                yield Obstacle(f"`{text}` is not proved to be a tensor", "branches-total")
+                yield Obstacle(f"`{text}` is not proved to be a tensor", "is-tensor")
         yield from scope.recomputed(table)
         counted.add(sizes.rows(table))
         if value.dtype_id not in ("int32", "int64"):  # of NaN there is no whole number, and few bits may go round

@@ -321,7 +321,7 @@ def _selected_item(statement: ast.Assign, target: ast.Subscript, block: _Block) 
         template.refuse([Obstacle(f"`{snippet(statement)}` in a branch is no write of a number where a mask is true")])
         return None
     if not memory.certain:
-        template.refuse([Obstacle(f"`{snippet(target.value)}` is not proved to be a tensor", "branches-total")])
+        template.refuse([Obstacle(f"`{snippet(target.value)}` is not proved to be a tensor", "is-tensor")])
     template.refuse(scope.legality.both_evaluated([target.value, target.slice, value], scope.facts))
     template.refuse(written_always(memory, statement, block.node, scope.facts))
     ids = {memory.shape_id, mask.shape_id}

@@ -29,7 +29,7 @@ def guarded_sum(node: ast.IfExp, scope: Scope, template: Template) -> Edit | Non
     if None not in (given.dtype, other.dtype) and given.dtype != other.dtype:
         return None
     if not scope.value(mask).is_tensor or not scope.value(mask).certain:
-        template.refuse([Obstacle(f"`{snippet(mask)}` is not proved to be a tensor", "branches-total")])
+        template.refuse([Obstacle(f"`{snippet(mask)}` is not proved to be a tensor", "is-tensor")])
     template.refuse(scope.legality.both_evaluated([node.body], scope.facts))
     same = given.dtype_id is not None and given.dtype_id == other.dtype_id
     what = "stand on one device" if same else "have the same dtype and device"

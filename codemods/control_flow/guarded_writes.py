@@ -50,7 +50,7 @@ class GuardedWrite:
         """What stands in the way of making it where the mask selects nothing."""
         facts, memory = scope.facts, scope.value(self.memory)
         if not memory.is_tensor:
-            yield Obstacle(f"`{snippet(self.memory)}` is not proved to be a tensor", "branches-total")
+            yield Obstacle(f"`{snippet(self.memory)}` is not proved to be a tensor", "is-tensor")
         yield from evaluated(self.memory, scope)
         if self.whole and self.where is not None:
             yield from evaluated(self.where, scope)

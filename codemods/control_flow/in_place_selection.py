@@ -124,7 +124,7 @@ def _fits(write: _Write, scope: Scope) -> Iterator[Obstacle]:
     """Whether selecting between the new and the old value gives the dtype and shape of the memory."""
     memory, shown = scope.value(write.memory), snippet(write.memory)
     if not memory.certain:
-        yield Obstacle(f"`{shown}` is not proved to be a tensor", "branches-total")
+        yield Obstacle(f"`{shown}` is not proved to be a tensor", "is-tensor")
     if write.operator is not None or write.calls:
         divides = isinstance(write.operator, ast.Div) or bool(write.calls)
         if not keeps_type(memory, write.operands, scope, divides=divides):

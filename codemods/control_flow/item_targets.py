@@ -240,7 +240,7 @@ def judge_item(
 def _known(target: ast.Subscript, memory: Value, scope: Scope) -> Iterator[Obstacle]:
     """Whether the element is proved to be one that can be read and written in any run."""
     if not memory.certain:
-        yield Obstacle(f"`{snippet(target.value)}` is not proved to be a tensor", "branches-total")
+        yield Obstacle(f"`{snippet(target.value)}` is not proved to be a tensor", "is-tensor")
     for part in (*_where(target)[0], *_where(target)[1]):
         value = scope.value(part)
         if not value.is_(*_FIXED) and not (value.certain and value.dtype_id in _INDEXES):

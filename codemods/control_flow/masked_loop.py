@@ -396,7 +396,7 @@ class _Turn:
         if Kind.NONE in first.kinds:
             return f"`{name}` may be None before the loop, which is no tensor to keep"
         if not before.certain:
-            template.refuse([Obstacle(f"`{name}` is not proved to be a tensor", "branches-total")])
+            template.refuse([Obstacle(f"`{name}` is not proved to be a tensor", "is-tensor")])
         result = scope.value(given.node)
         # The first turn too may leave the name what it had before the loop: an end stands before it, or it is on a way.
         from_first = self._may_be_over or self._nested or ends is not None

@@ -96,6 +96,7 @@ class RowLoop(Rule):
         "rows-match",
         "enough-dimensions",
         "branches-total",
+        "is-tensor",
         "same-shape-dtype",
         "no-recompute",
         "not-negative",

@@ -80,6 +80,7 @@ class RowReduction(Rule):
         "no-recompute",
         "dimension-not-empty",
         "branches-total",
+        "is-tensor",
         "not-negative",
         "summation-order",
         "mask-not-empty",

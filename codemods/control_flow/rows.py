@@ -139,7 +139,7 @@ def rows_match(rows: Rows, part: Part, scope: Scope) -> Iterator[Obstacle]:
     lengths = scope.value(part.lengths)
     for node in (part.tensor, part.lengths):
         if scope.value(node).is_tensor and not scope.value(node).certain:
-            yield Obstacle(f"`{snippet(node)}` is not proved to be a tensor", "branches-total")
+            yield Obstacle(f"`{snippet(node)}` is not proved to be a tensor", "is-tensor")
     if scope.value(part.tensor).rank is None:
         reason = f"`{snippet(part.tensor)}` is not proved to have two dimensions, and else raises with another text"
         yield Obstacle(reason, "enough-dimensions")

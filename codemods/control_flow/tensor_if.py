@@ -123,6 +123,7 @@ class TensorIf(Rule):
     by_hand = "select with `torch.where` what both sides compute, or decide outside the compiled code"
     assumptions = (
         "branches-total",
+        "is-tensor",
         "condition-one-element",
         "enough-dimensions",
         "same-shape-dtype",

@@ -67,6 +67,7 @@ class TensorTruth(Rule):
     hints = ("assert", "any(", "all(", " and ", " or ", "not ", " < ", " <= ", " > ", " >= ")
     assumptions = (
         "branches-total",
+        "is-tensor",
         "condition-one-element",
         "enough-dimensions",
         "no-aliasing",

@@ -100,6 +100,7 @@ class TensorValidation(Rule):
         "gradient-text",
         "no-aliasing",
         "branches-total",
+        "is-tensor",
         "condition-one-element",
         "enough-dimensions",
         "float32-rounding",

@@ -84,6 +84,7 @@ class TensorWhile(Rule):
     assumptions = (
         "bounded-loop",
         "branches-total",
+        "is-tensor",
         "condition-one-element",
         "enough-dimensions",
         "same-shape-dtype",

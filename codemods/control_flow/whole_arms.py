@@ -466,8 +466,7 @@ class _Writer:
         if memory.id in arm.known:
             raise _Stuck(f"`{snippet(target)} = ...` writes into memory that the branch has not made")
         if not value.certain:
-            reason = f"`{memory.id}` is not proved to be a tensor"
-            self.template.refuse([Obstacle(reason, "branches-total")])
+            self.template.refuse([Obstacle(f"`{memory.id}` is not proved to be a tensor", "is-tensor")])
         statement = self.scope.statement(target)
         self.template.refuse(becomes_new_tensor(memory.id, value, statement, self.node, self.scope.facts))
         arm.lines.append(f"{arm.names[memory.id]} = {memory.id}.clone()")

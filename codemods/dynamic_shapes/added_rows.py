@@ -73,7 +73,7 @@ def accumulated(found: AddedRows, node: ast.stmt, elements: Elements, template: 
     shown, name = snippet(found.rows), template.use(found.memory)
     if not memory.certain or not rows.certain:
         unproved = shown if memory.certain else ast.unparse(found.memory)
-        template.refuse([Obstacle(f"`{unproved}` is not proved to be a tensor", "branches-total")])
+        template.refuse([Obstacle(f"`{unproved}` is not proved to be a tensor", "is-tensor")])
     if "bool" in (memory.dtype, rows.dtype):
         template.refuse([Obstacle(f"`{shown}` or what it is added to is boolean")])
     if memory.dtype_id is None or memory.dtype_id != rows.dtype_id:

@@ -102,7 +102,7 @@ def _obstacles(found: MaskedPlaces, scope: Scope) -> Iterator[Obstacle]:
         if not has_place(node, scope):
             yield Obstacle(f"`{snippet(node)}` is neither a name nor an item at a fixed place")
         elif not scope.value(node).certain:
-            yield Obstacle(f"`{snippet(node)}` is not proved to be a tensor", "branches-total")
+            yield Obstacle(f"`{snippet(node)}` is not proved to be a tensor", "is-tensor")
     if overlaps(found.tensor, scope):
         yield Obstacle(f"elements of `{snippet(found.tensor)}` may share memory: `copy_` refuses to write them")
     yield from boolean(found.mask.node, scope)

@@ -96,6 +96,7 @@ class MaskedReduction(Rule):
     assumptions = (
         "same-shape-dtype",
         "branches-total",
+        "is-tensor",
         "finite-derivative",
         "summation-order",
         "mask-not-empty",

@@ -128,6 +128,7 @@ class MaskedWrite(Rule):
     assumptions = (
         "same-shape-dtype",
         "branches-total",
+        "is-tensor",
         "finite-derivative",
         "no-aliasing",
         "all-rows",
@@ -418,7 +419,7 @@ def _types(tensor: ast.expr, value: Value, elements: Elements) -> Iterator[Obsta
         yield Obstacle(f"the new values are not proved to have the dtype of `{snippet(tensor)}`", "same-shape-dtype")
     elif not before.certain:
         # Its own elements have its dtype, whatever it is: an array has no `copy_`.
-        yield Obstacle(f"`{snippet(tensor)}` is not proved to be a tensor", "branches-total")
+        yield Obstacle(f"`{snippet(tensor)}` is not proved to be a tensor", "is-tensor")
     for text in elements.bases:
         base = elements.atoms[text]
         if text != ast.unparse(tensor) and (before.shape_id is None or scope.value(base).shape_id != before.shape_id):

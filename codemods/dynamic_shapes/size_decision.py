@@ -95,6 +95,7 @@ class SizeDecision(Rule):
         "exception-late",
         "gradient-text",
         "branches-total",
+        "is-tensor",
         "gradient-zeros",
         "finite-derivative",
         "same-shape-dtype",

@@ -98,7 +98,7 @@ def selected(found: TrainedWrite, template: Template, scope: Scope) -> str:
     memory, value = scope.value(found.memory), scope.value(found.value)
     if not memory.certain or not value.certain:
         unproved = found.value if memory.certain else found.memory
-        template.refuse([Obstacle(f"`{snippet(unproved)}` is not proved to be a tensor", "branches-total")])
+        template.refuse([Obstacle(f"`{snippet(unproved)}` is not proved to be a tensor", "is-tensor")])
     if memory.dtype_id is None or memory.dtype_id != value.dtype_id:
         reason = f"`{snippet(found.value)}` is not proved to have the dtype of `{snippet(found.memory)}`"
         template.refuse([Obstacle(reason, "same-shape-dtype")])

@@ -247,7 +247,7 @@ def _refuse(item: ast.Subscript, scope: Scope, template: Template) -> None:
         reason = f"RuntimeError is raised where a bound of `{shown}` is below zero, and counted from the end"
         template.refuse([Obstacle(reason, "not-negative")])
     if not scope.value(item.value).certain:
-        template.refuse([Obstacle(f"`{snippet(item.value)}` is not proved to be a tensor", "branches-total")])
+        template.refuse([Obstacle(f"`{snippet(item.value)}` is not proved to be a tensor", "is-tensor")])
     if not switched_on(SCALARS, scope):
         template.refuse([Obstacle(f"it stays in the graph only where `{SCALARS}` is on", "capture-scalars")])
 

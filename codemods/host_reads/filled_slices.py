@@ -50,7 +50,7 @@ class FilledSlices:
         value, shown = scope.value(self.tensor), snippet(self.tensor)
         yield from scope.legality.computed_again(self.tensor, scope.facts)
         if not value.certain:
-            yield Obstacle(f"`{shown}` is not proved to be a tensor", "branches-total")
+            yield Obstacle(f"`{shown}` is not proved to be a tensor", "is-tensor")
         if overlaps(self.tensor, scope):
             yield Obstacle(f"elements of `{shown}` may share memory: they cannot be written at once")
         yield from scope.legality.write_in_place(shown, value)

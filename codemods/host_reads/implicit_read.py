@@ -116,6 +116,7 @@ class ImplicitRead(Rule):
         "float32-rounding",
         "math-errors",
         "branches-total",
+        "is-tensor",
         "no-aliasing",
         "same-shape-dtype",
         "gradient-zeros",

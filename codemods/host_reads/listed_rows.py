@@ -42,7 +42,7 @@ def listed_fix(size: ast.expr, scope: Scope) -> tuple[ast.Name, Fix] | None:
         return None
     value, wanted = scope.value(rows), 1 if isinstance(target, ast.Name) else 2
     if not value.certain:
-        template.refuse([Obstacle(f"`{snippet(rows)}` is not proved to be a tensor", "branches-total")])
+        template.refuse([Obstacle(f"`{snippet(rows)}` is not proved to be a tensor", "is-tensor")])
     if value.rank != wanted:
         words = "one dimension" if wanted == 1 else "two dimensions"
         reason = f"`{snippet(rows)}` is not proved to have {words}: with more, an item is a list"

@@ -137,6 +137,7 @@ class NumberArithmetic(Rule):
         "float32-rounding",
         "math-errors",
         "branches-total",
+        "is-tensor",
         "no-recompute",
         "not-negative",
         "enough-dimensions",

@@ -204,7 +204,7 @@ def is_tensor_there(other: ast.expr, scope: Scope, flow: Flow) -> bool:
         flow.refuse(f"`{snippet(other)}` is not {known}")
         return False
     if not (value.is_tensor and value.certain):
-        flow.refuse(f"`{snippet(other)}` is not proved to be a tensor", "branches-total")
+        flow.refuse(f"`{snippet(other)}` is not proved to be a tensor", "is-tensor")
     return True
 
 

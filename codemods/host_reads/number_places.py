@@ -198,7 +198,7 @@ def roll(node: ast.expr, rolled: Rolled, scope: Scope, flow: Flow) -> None:
         flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
     _computed_again(rolled.tensor, scope, flow)
     if not scope.value(rolled.tensor).certain:
-        flow.refuse(f"`{snippet(rolled.tensor)}` is not proved to be a tensor", "branches-total")
+        flow.refuse(f"`{snippet(rolled.tensor)}` is not proved to be a tensor", "is-tensor")
     rank, dim = scope.value(rolled.tensor).rank, scope.value(rolled.dim).const
     number = dim.value if dim is not None and isinstance(dim.value, int) else None
     if number not in (0, -1) and (rank is None or number is None or not -rank <= number < rank):

@@ -74,7 +74,7 @@ def stands_for(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
     template.refuse(_noticed(source, flow))
     code = template.use(source, operand=True)
     if not value.certain or value.is_unknown:
-        template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor", "branches-total")])
+        template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor", "is-tensor")])
     # An item of an argument may require a gradient, of which the analysis knows nothing.
     given = any(token.startswith("param:") for token in value.storage)
     if value.dtype not in ("int", "bool") and (value.leaves or given) and not is_detached(source):

@@ -118,7 +118,7 @@ def reduced_by(kind: str, tensor: ast.expr, scope: Scope) -> Iterator[Obstacle]:
     """What stands in the way of a reduction in which elements outside of a slice are made to count for nothing."""
     value, shown = scope.value(tensor), snippet(tensor)
     if not value.certain:
-        yield Obstacle(f"`{shown}` is not proved to be a tensor", "branches-total")
+        yield Obstacle(f"`{shown}` is not proved to be a tensor", "is-tensor")
     if kind in ("sum", "mean") and value.dtype not in ("int", "bool"):
         reason = "the elements are added in another order: rounding, and in half precision overflow"
         yield Obstacle(reason, "summation-order")

@@ -22,7 +22,7 @@ close = torch.isclose(x, y, atol=1e-4).all()
 ## Fix safety
 `torch.allclose` is `isclose(...).all()` by definition. `torch.equal` is also False for tensors of other shapes, for
 which `==` broadcasts or raises, so what is written for it asks for the shapes too; tensors of several dtypes, of which
-it may raise, need `same-shape-dtype`, and what is not proved to be a tensor `branches-total`. The fix is for an answer
+it may raise, need `same-shape-dtype`, and what is not proved to be a tensor `is-tensor`. The fix is for an answer
 that is returned, or given to a name that is only tested, returned and shown: there a tensor of one bool stands for the
 Python bool (`number-to-tensor`). Where a test decides what no rule selects (`return False, "a text"`), the break would
 only move there, and there is no fix. On a GPU `torch.equal(x, x)` of one tensor is True also with NaN in it (torch
@@ -63,7 +63,7 @@ class TensorComparison(Rule):
     summary = "comparison of tensors that returns a Python bool"
     gb = ("GB0033",)
     hints = ("equal(", "allclose(", "is_nonzero(")
-    assumptions = ("number-to-tensor", "same-shape-dtype", "branches-total", "no-aliasing")
+    assumptions = ("number-to-tensor", "same-shape-dtype", "is-tensor", "no-aliasing")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls by the name of what is called."""

@@ -55,7 +55,7 @@ class Window:
         if scope.value(self.length).is_unknown:
             yield Obstacle(f"`{snippet(self.length)}` is not proved to be a Python integer", "static-shape-values")
         if not scope.value(self.item.value).certain:
-            yield Obstacle(f"`{snippet(self.item.value)}` is not proved to be a tensor", "branches-total")
+            yield Obstacle(f"`{snippet(self.item.value)}` is not proved to be a tensor", "is-tensor")
         reason = "is cut off at the end, or counts from it, where the rewritten code raises or goes round"
         yield Obstacle(f"`{snippet(self.item)}` {reason}", "index-in-range")
         for tensor in self.between:

@@ -29,7 +29,7 @@ is a new or detached tensor that requires none: nothing becomes of it. Safe, too
 `t.requires_grad_(False)` asks the same: that stays in the graph where it requires none, as a target or a buffer. What
 is computed of what may require a gradient needs `no-gradient`: torch refuses the flag there, compiled with an error of
 Dynamo. Where it is not proved to be a tensor, a use as one shows it, or that operators made it (`mask = scores > 0`),
-since no module is made so (`branches-total`). Else under `no-gradient`: nobody reads the tensor's `.grad`, and the
+since no module is made so (`is-tensor`). Else under `no-gradient`: nobody reads the tensor's `.grad`, and the
 result need not require a gradient because of it.
 
 Declined where the function, or what it calls, asks for gradients (`torch.autograd.grad`, `.backward()`, `.grad`): use
@@ -94,7 +94,7 @@ class ParameterInForward(Rule):
     summary = "a tensor is made to require a gradient in compiled code"
     gb = ("GB0264", "GB0125", "GB8985", "GB0206", "GB0225")
     hints = ("Parameter", "requires_grad", "nn")
-    assumptions = ("no-gradient", "branches-total")
+    assumptions = ("no-gradient", "is-tensor")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls and assignments that make a tensor require a gradient."""
@@ -336,10 +336,10 @@ def _is_tensor(owner: ast.expr, scope: Scope) -> list[Obstacle | None]:
         method = isinstance(parent, ast.Attribute) and parent.attr in _OF_TENSORS
         given = (scope.callee(parent) or "") if isinstance(parent, ast.Call) and use in parent.args else ""
         if method or given.startswith("torch.nn."):
-            return [Obstacle(f"`{owner.id}` is not proved to be a tensor: a module has the flag too", "branches-total")]
+            return [Obstacle(f"`{owner.id}` is not proved to be a tensor: a module has the flag too", "is-tensor")]
     if _is_computed(owner, scope):
         reason = f"`{owner.id}` is not proved to be a tensor: another object may have the flag too"
-        return [Obstacle(reason, "branches-total")]
+        return [Obstacle(reason, "is-tensor")]
     return []
 
 

@@ -115,7 +115,7 @@ class Legality:
         """Whether `test` can be computed as one tensor that decides for all elements."""
         value = facts.value(test)
         if not value.certain:
-            yield Obstacle(f"`{snippet(test)}` is not proved to be a tensor", "branches-total")
+            yield Obstacle(f"`{snippet(test)}` is not proved to be a tensor", "is-tensor")
         if value.is_tensor and not value.has_one_element:
             yield Obstacle(f"`{snippet(test)}` is not proved to have one element", "condition-one-element")
 
