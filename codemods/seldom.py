@@ -29,6 +29,8 @@ _EXPORTS = re.compile(
 """How flags are called that are set where a model is brought to another framework."""
 _DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)|^(show|plot|visuali[sz]e)_|^visuali[sz]e$", re.I)
 """How flags and arguments are called that are given where somebody looks for a mistake, or at a result."""
+_SPEAKS = re.compile(r"(^|_)verbose$", re.I)
+"""How flags are called that make code say what it does: told last where they are off until somebody says otherwise."""
 _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compile|compute|cache|reset")
 """How functions are called that the first call may run to set something up."""
 _BRINGS = re.compile(r"(^|_)(down)?load(?!_?(balanc|factor|loss))")
@@ -217,20 +219,32 @@ def _exports(branch: ast.If, block: list[ast.stmt], _: Scope) -> bool:
 
 
 def _debugs(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
-    """Whether a block runs where somebody looks for a mistake: `if self.debug:`, `if debug_scale is not None:`.
+    """Whether a block runs where somebody looks for a mistake: `if self.debug:`, `if debug_scale is not None:`."""
+    return _looks_for_mistakes(branch, block, scope.function)
 
-    Not so where the flag is on until somebody says otherwise.
-    """
+
+def _looks_for_mistakes(branch: ast.If, block: list[ast.stmt], function: Function) -> bool:
+    """The same of a branch in a function. Not so where the flag is on until somebody says otherwise."""
     tests = branch.test.values if isinstance(branch.test, ast.BoolOp) else [branch.test]
     if len(tests) > 1 and (block is not branch.body or isinstance(branch.test.op, ast.Or)):  # type: ignore[attr-defined]
         return False
     taken = block is branch.body
     return any(
         asked is taken
-        and _DEBUGS.search(_mode(part) or last_name(part)) is not None
-        and not any(_is_on(part, value) for value in _first_values(part, scope.function))
+        and (
+            (_DEBUGS.search(_mode(part) or last_name(part)) is not None or _is_quiet(part, function))
+            and not any(_is_on(part, value) for value in _first_values(part, function))
+        )
         for part, asked in map(_flag_and_answer, tests)
     )
+
+
+def _is_quiet(flag: ast.expr, function: Function) -> bool:
+    """Whether a flag of the object makes the code say what it does, and is off where nobody sets it."""
+    if not isinstance(flag, ast.Attribute) or _SPEAKS.search(flag.attr) is None:
+        return False
+    first = list(_first_values(flag, function))
+    return bool(first) and all(isinstance(value, ast.Constant) and not value.value for value in first)
 
 
 def _mode(test: ast.expr) -> str | None:
@@ -278,14 +292,27 @@ def _flag_and_answer(test: ast.expr) -> tuple[ast.expr, bool]:
 
 def _sets_up(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     """Whether a block runs where something of the object is missing, and makes it: `if self.table is None: ...`."""
-    if block is not branch.body or not makes_once(branch.test, block, scope.function, _own_calls(scope)):
+    test = _asked_above(branch, scope)
+    if block is not branch.body or not makes_once(test, block, scope.function, _own_calls(scope)):
         return False
-    texts = {ast.unparse(kept) for kept in missing(branch.test)}
+    texts = {ast.unparse(kept) for kept in missing(test)}
     inside = {part for statement in block for part in walk(statement)}
     # `self.state = None` in what calls it, or what it calls elsewhere: it is made anew in each call.
     others = {*scope.compiled.callers, *(callee for node, callee in _own_calls(scope) if node not in inside)}
     others = {other for other in others if other.cls is scope.function.cls} - {scope.function}
     return not any(_empties(assign, texts) for other in others for assign in other.of(ast.Assign))
+
+
+def _asked_above(branch: ast.If, scope: Scope) -> ast.expr:
+    """What a branch asks for, by a name that the statement above gives: `make = self.table is None`, `if make:`."""
+    block = scope.block(branch)
+    place = block.index(branch)
+    above = block[place - 1] if place else None
+    if isinstance(branch.test, ast.Name) and isinstance(above, ast.Assign) and len(above.targets) == 1:
+        target = above.targets[0]
+        if isinstance(target, ast.Name) and target.id == branch.test.id:
+            return above.value
+    return branch.test
 
 
 def _empties(assign: ast.Assign, texts: Collection[str]) -> bool:
@@ -368,7 +395,7 @@ def is_set_up_by_callers(scope: Scope) -> bool:
         names = (function.node.name, caller.node.name)
         own, named = tuple(facts.calls.items()), any(_MAKES.search(name) is not None for name in names)
         if calls and all(
-            _stands_in_set_up(call, around, caller, own, named) or _stands_in_what_shows(call, around, caller, scope)
+            _stands_in_set_up(call, around, caller, own, named) or _stands_apart(call, around, caller, scope)
             for call in calls
         ):
             return True
@@ -391,13 +418,13 @@ def _stands_in_set_up(
     return False
 
 
-def _stands_in_what_shows(node: ast.AST, around: Mapping[ast.AST, ast.AST], caller: Function, scope: Scope) -> bool:
-    """Whether a call stands in a branch that is there to show something."""
+def _stands_apart(node: ast.AST, around: Mapping[ast.AST, ast.AST], caller: Function, scope: Scope) -> bool:
+    """Whether a call stands in a branch that is there to show something, or to look for a mistake."""
     calls = scope.legality.inference.facts(caller).calls
     while node in around:
         child, node = node, around[node]
         if isinstance(node, ast.If) and child is not node.test:
             block = node.body if child in node.body else node.orelse
-            if only_shows(block, caller, calls):
+            if only_shows(block, caller, calls) or _looks_for_mistakes(node, block, caller):
                 return True
     return False

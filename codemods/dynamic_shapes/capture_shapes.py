@@ -28,7 +28,7 @@ model = torch.compile(forward)
 The flag counts for the whole process, and what is compiled with it is compiled in another way (`capture-scalars`).
 Where the code asks a size that depends on values for its truth (but by `guard_or_false`, which CF509 writes), goes
 through such a result in a loop, takes the standard deviation of all of it, the product or a running sum, solves
-equations with it or measures distances (`cdist`), or gives it to a convolution in one or two dimensions or to attention
+equations with it, measures distances (`cdist`) or pads several of these (`pad_sequence`), or gives it to a convolution in one or two dimensions or to attention
 (multi-head, or written out as a softmax between two products), or a product in batches of two tensors that both have
 the size, the flag is not enough or makes the compilation fail; where a view may cut its last dimension, the gradient
 comes out wrong with torch 2.13: nothing is offered, and the finding names the place. So it is in training where a mask

@@ -34,6 +34,8 @@ _ASKING = {"logsumexp": 1, "roll": 1, "cummax": 1, "cummin": 1, "diff": 2, "grou
 """They ask whether there are elements, and break the graph but behind a check that there are so many rows."""
 _LISTING = frozenset({"split", "chunk", "unbind", "tolist"})
 _JUDGED = _FAILING | _LISTING | _ASKING.keys()
+_PADDING = frozenset({"pad_sequence", "pack_sequence"})
+"""They ask which of some tensors is the longest, and break the graph."""
 _ROWS = frozenset({"nonzero", "argwhere"})
 _ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"})
 _SOFTMAX = frozenset({"softmax", "Softmax"})
@@ -244,6 +246,8 @@ def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
             if short in _ANSWERED:
                 return None
             sized = sized or short == "len"
+            if short in _PADDING and parent.func is not asked:
+                return f"`{snippet(parent)}` asks for the longest of tensors with sizes that are symbols"
             judged = isinstance(asked, ast.Attribute) and parent.func is asked
             if not judged and short in _JUDGED and _fails(parent, node if asked is node else None, scope):
                 return f"`{snippet(parent)}` fails where the size is a symbol"

@@ -28,6 +28,10 @@ _WRITER_METHODS = frozenset(
 )
 
 
+_USES = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.BinOp, ast.Compare, ast.Call, ast.Attribute)
+"""What uses the result of a call that stands in it."""
+
+
 def kind_of(node: ast.Call, scope: Scope) -> HostKind | None:
     """What a call does on the host; None for every call that is not known to do nothing else."""
     callee = scope.facts.calls.get(node)
@@ -48,16 +52,17 @@ def kind_of(node: ast.Call, scope: Scope) -> HostKind | None:
         return "log" if _is_level(method) else None
     if not isinstance(node.func, ast.Attribute):
         return None
-    return _kind_by_name(node.func, scope)
+    return _kind_by_name(node, node.func, scope)
 
 
-def _kind_by_name(func: ast.Attribute, scope: Scope) -> HostKind | None:
+def _kind_by_name(node: ast.Call, func: ast.Attribute, scope: Scope) -> HostKind | None:
     """Loggers and writers of metrics of which only the names are known."""
     receiver = scope.value(func.value)
     if not receiver.is_unknown and not receiver.is_(Kind.OBJECT, Kind.NONE, Kind.CALLABLE):
         return None
     if func.attr in _WRITER_METHODS:
-        return "write"
+        # A writer gives nothing: `x = self.quantized.add_scalar(x, 3.0)` computes.
+        return None if isinstance(scope.parents.get(node), _USES) else "write"
     return "log" if named_like_a_logger(func.value) and _is_level(func.attr) and func.attr != "log" else None
 
 
@@ -66,7 +71,7 @@ def taken_by_name(node: ast.Call, scope: Scope) -> str | None:
     owner = (scope.callee(node) or "").rpartition(".")[0]
     if scope.facts.calls.get(node) is not None or not isinstance(node.func, ast.Attribute):
         return None
-    if owner in _LOGGERS or not _kind_by_name(node.func, scope):
+    if owner in _LOGGERS or not _kind_by_name(node, node.func, scope):
         return None
     what = "a writer of metrics" if node.func.attr in _WRITER_METHODS else "a logger"
     return f"`{ast.unparse(node.func.value)}` is taken to be {what}, by its name"

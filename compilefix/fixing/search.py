@@ -252,7 +252,7 @@ class _Judge:
         path, qualname, line = key = function_key(compiled.function)
         scope = Scope(compiled, self._legality, path, self._logging)
         try:
-            found = without_skipped_loops(tuple(self._findings(scope)), scope)
+            found = without_skipped_loops(tuple(self._findings(scope)), scope, self._findings)
             if any(finding.fix is not None for finding in found):
                 found = without_new_breaks(
                     [self._judged(finding, scope) for finding in found], partial(kept_by_flag, scope=scope)

@@ -6,10 +6,11 @@ Such a loop is not unrolled, and other lengths compile nothing again, as long as
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Scope
+from compilefix.source.definitions import Function
 from compilefix.source.tree import walk
 
 _OF_LOOPS = "CF605"
@@ -17,18 +18,38 @@ _LEAVING = (ast.Continue, ast.Break, ast.Return)
 _NESTED = (ast.Try, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Match)
 
 
-def without_skipped_loops(findings: Sequence[Finding], scope: Scope) -> tuple[Finding, ...]:
-    """The findings of a function, without the length of a loop that nothing unrolls."""
+def without_skipped_loops(
+    findings: Sequence[Finding], scope: Scope, found_in: Callable[[Scope], Iterable[Finding]]
+) -> tuple[Finding, ...]:
+    """The findings of a function, without the length of a loop that nothing unrolls.
+
+    `found_in` gives what is found in what the function calls: a break in there ends the graph in the loop, too.
+    """
     lengths = {f.span: f for f in findings if f.code == _OF_LOOPS and f.fix is None}
     if not lengths:
         return tuple(findings)
-    breaks = [finding.span for finding in findings if finding.effect == "break"]
+    breaks = [*_spans_of_breaks(findings), *_breaking_calls(scope, found_in)]
     skipped = {
         id(lengths[span])
         for loop in scope.of(ast.For)
         if (span := Span(*scope.file.span(loop.iter))) in lengths and _breaks(loop.body, breaks, scope)
     }
     return tuple(finding for finding in findings if id(finding) not in skipped)
+
+
+def _spans_of_breaks(findings: Iterable[Finding]) -> list[Span]:
+    return [finding.span for finding in findings if finding.effect == "break"]
+
+
+def _breaking_calls(scope: Scope, found_in: Callable[[Scope], Iterable[Finding]]) -> Iterator[Span]:
+    """The calls in a function of what breaks the graph each time."""
+    known: dict[Function, bool] = {scope.function: False}
+    for node, callee in scope.facts.calls.items():
+        if callee not in known:
+            inner = scope.in_function(callee)
+            known[callee] = _breaks(callee.node.body, _spans_of_breaks(found_in(inner)), inner)
+        if known[callee]:
+            yield scope.span(node)
 
 
 def _breaks(body: Sequence[ast.stmt], breaks: Sequence[Span], scope: Scope) -> bool:

@@ -347,6 +347,20 @@ def test_a_lambda_and_code_that_does_not_run_compiled_are_left_alone() -> None:
     assert outcome.findings == ()
 
 
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("self.sums.add_scalar('a', x)", True),
+        ("return self.sums.add_scalar('a', x)", True),
+        ("x = self.sums.add_scalar(x, 3.0)", False),
+        ("x = x + self.sums.add_scalar(x, 3.0).sum()", False),
+    ],
+)
+def test_what_gives_a_result_is_no_writer_of_metrics(line: str, found: bool) -> None:
+    _, outcome = rewritten(line)
+    assert any(finding.code == "CF304" for finding in outcome.findings) is found
+
+
 def test_the_ids_are_those_that_dynamo_gives(tmp_path: Path) -> None:
     from compilefix.measuring.breaks import BreakCollector
 

@@ -14,13 +14,21 @@ from compilefix.fixing.engine import run  # noqa: E402
 from compilefix.source.config import Config  # noqa: E402
 from compilefix.source.files import SourceFile  # noqa: E402
 
+HELPERS = (
+    "def number(self, row: torch.Tensor):",
+    "    return row.sum().item()",
+    "def at_times(self, row: torch.Tensor, flag: bool):",
+    "    if flag:",
+    "        return row.sum().item()",
+    "    return 2",
+)
 HEAD = "import torch\nfrom torch import nn\nclass Model(nn.Module):\n"
 
 
 def codes(turn: Sequence[str], tmp_path: Path) -> set[str]:
     """The rules with a finding in a `forward` that goes over the rows of its input."""
     lines = ["def forward(self, x: torch.Tensor, flag: bool):", "    y = x", "    for i in range(x.shape[0]):"]
-    lines += [f"        {line}" for line in turn] + ["    return y"]
+    lines += [f"        {line}" for line in turn] + ["    return y", *HELPERS]
     path = tmp_path / "model.py"
     path.write_text(HEAD + "".join(f"    {line}\n" for line in lines), encoding="utf-8")
     file = SourceFile(path, "model", path.read_text(encoding="utf-8"))
@@ -38,6 +46,9 @@ def codes(turn: Sequence[str], tmp_path: Path) -> set[str]:
         (("with torch.no_grad():", "    n = x[i].sum().item()", "y = y * n"), False),
         (("for j in range(3):", "    n = x[i, j].item()", "    y = y * n"), False),
         (("if flag:", "    n = x[i].sum().item()", "    y = y * n", "y = y + 1"), True),
+        (("y = y * self.number(x[i])",), False),
+        (("y = y * self.at_times(x[i], flag)",), True),
+        (("if flag:", "    y = y * self.number(x[i])"), True),
         (("y = y * (x[i].sum().item() if flag else 2)",), True),
         (("if flag:", "    continue", "n = x[i].sum().item()", "y = y * n"), True),
     ],
@@ -48,10 +59,14 @@ def test_a_loop_in_which_the_graph_breaks_has_no_finding_for_its_length(
     assert ("CF605" in codes(turn, tmp_path)) is unrolled
 
 
-def test_dynamo_does_not_unroll_such_a_loop() -> None:
+@pytest.mark.parametrize("here", [True, False])
+def test_dynamo_does_not_unroll_such_a_loop(here: bool) -> None:
+    def number(row: torch.Tensor) -> int:
+        return int(row.sum().item())
+
     def rows(x: torch.Tensor) -> torch.Tensor:
         for i in range(x.shape[0]):
-            x = x + int(x[i].sum().item())
+            x = x + (int(x[i].sum().item()) if here else number(x[i]))
         return x
 
     torch._dynamo.reset()
@@ -62,6 +77,8 @@ def test_dynamo_does_not_unroll_such_a_loop() -> None:
         return module.forward
 
     compiled = torch.compile(rows, backend=backend)
-    for length in (2, 3, 4):
+    compiled(torch.ones(2, 2))
+    assert len(graphs) == (0 if here else 1)  # what is called has a graph of its own
+    for length in (3, 4):
         compiled(torch.ones(length, 2))
-    assert not graphs
+    assert len(graphs) == (0 if here else 1)

@@ -51,6 +51,8 @@ def module(body: str, made: str = "self.kept = None", more: str = "") -> str:
         ("if 'a' not in self.kept:\n    print('table')\n    self.kept['a'] = 1", True),
         ("if 'a' not in KEPT:\n    print('table')\n    KEPT['a'] = 1", True),
         ("if self.kept is None or len(self.kept) < 3:\n    print('table')\n    self.kept = [1]", True),
+        ("make = self.kept is None or len(self.kept) < 3\nif make:\n    print('table')\n    self.kept = [1]", True),
+        ("make = self.kept is None or old\nif make:\n    print('table')\n    self.kept = [1]", False),
         ("if self.kept == 0:\n    print('table')\n    self.kept = 1", True),
         ("if Model.kept == 0:\n    print('table')\n    Model.kept = 1", True),
         ("if self.kept == 1:\n    print('table')\n    self.kept = 2", False),
@@ -306,6 +308,10 @@ def test_a_name_of_the_function_is_not_that_of_the_file() -> None:
         ("self.show_when_asked", True),
         ("debug_level", False),
         ("self.draw_samples", False),
+        ("self.verbose", True),
+        ("not self.verbose", False),
+        ("self.verbose_by_default", False),
+        ("self.unknown.verbose", False),
         ("self.mode == 'debug'", True),
         ("self.mode == 'fast'", False),
         ("self.mode != 'debug'", False),
@@ -314,9 +320,17 @@ def test_a_name_of_the_function_is_not_that_of_the_file() -> None:
 def test_what_looks_for_mistakes_is_told_behind_the_rest(test: str, expected: bool) -> None:
     body = f"if {test}:\n    x = x[x > 0]"
     text = module(body, made="self.show_always = True\nself.show_by_default = show\nself.show_when_asked = quiet")
+    text = text.replace("self.show_always = ", "self.verbose = quiet\n        self.show_always = ")
     text = text.replace("__init__(self)", "__init__(self, show=True, quiet=False)")
     text = text.replace("old=None", "debug_scale=None, debug_level=1")
     assert expected is all(quiet(text, "x[x > 0]"))
+
+
+@pytest.mark.parametrize(("flag", "expected"), [("self.verbose", True), ("self.debug", True), ("self.training", False)])
+def test_what_is_only_called_to_look_for_mistakes_is_told_behind_the_rest(flag: str, expected: bool) -> None:
+    more = "\n\ndef memory(x):\n    import gc\n    gc.collect()\n    print(x.sum().item())\n"
+    text = module(f"if {flag}:\n    memory(x)", made="self.verbose = False") + more
+    assert quiet(text, "gc.collect") == [expected]
 
 
 @pytest.mark.parametrize(
