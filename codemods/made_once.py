@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from compilefix.source.definitions import Function
-from compilefix.source.syntax import asks_for_something
+from compilefix.source.syntax import asks_for_something, conjuncts
 from compilefix.source.tree import walk
 
 _STORES = frozenset({"copy_", "fill_", "update", "setdefault", "append", "add", "__setitem__"})
@@ -19,6 +19,8 @@ def makes_once(
 
     `calls` are the calls in the function, with what they call: a method may make it.
     """
+    if any(_ends_itself(part, block, function) for part in conjuncts(test)):
+        return True
     kept_there = [kept for kept in missing(test) if _is_kept(kept, function)]
     if not kept_there:
         return False
@@ -30,6 +32,23 @@ def makes_once(
         return True
     called = [callee for node, callee in calls if node in inside and callee.cls is not None]
     return any(_stored(node) & texts for callee in called for node in callee.nodes)
+
+
+def _ends_itself(flag: ast.expr, block: list[ast.stmt], function: Function) -> bool:
+    """Whether a block runs where a flag is on, and switches it off for good: `if self.first: self.first = False`."""
+    if not isinstance(flag, ast.Attribute | ast.Name) or not _is_kept(flag, function):
+        return False
+    text = ast.unparse(flag)
+    ends = [
+        statement
+        for statement in block
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Constant)
+        and not statement.value.value
+        and any(ast.unparse(target) == text for target in statement.targets)
+    ]
+    inside = {part for statement in ends for part in walk(statement)}
+    return bool(ends) and not any(text in _stored(node) for node in function.nodes if node not in inside)
 
 
 def missing(test: ast.expr) -> Iterator[ast.expr]:

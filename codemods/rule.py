@@ -20,6 +20,7 @@ from compilefix.analysis.tensor_functions import NEVER_COMPILED
 from compilefix.analysis.values import Value
 from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Effect, Finding, Fix, Span
+from compilefix.codemods.handed_out import hands_out_arrays
 from compilefix.codemods.number_methods import number_promised
 from compilefix.codemods.promised_numbers import promise_broken
 from compilefix.codemods.seldom import hardly_runs, is_set_up_by_callers
@@ -230,6 +231,11 @@ class Scope(View):
     def is_set_up(self) -> bool:
         """Whether the function is called where something is missing, each time, to make that."""
         return is_set_up_by_callers(self)
+
+    @cached_property
+    def hands_out_arrays(self) -> bool:
+        """Whether the function makes results for the host, with which what calls it does nothing."""
+        return hands_out_arrays(self)
 
     @cached_property
     def _names(self) -> Mapping[str, list[ast.Name]]:

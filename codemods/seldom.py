@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from compilefix.analysis.host_work import called_always, names_progress, shows_progress, stops_by_the_clock
 from compilefix.analysis.regions import is_given_to_compile
 from compilefix.codemods.made_once import makes_once, missing, notes_once
+from compilefix.codemods.mistakes import looks_for_mistakes
 from compilefix.codemods.shown_only import only_says, only_shows
 from compilefix.codemods.unknown_settings import reads_unset, says_unknown
-from compilefix.codemods.unpassed import NO_TENSORS, asks_for_unpassed, defaults, is_given
+from compilefix.codemods.unpassed import NO_TENSORS, asks_for_unpassed, is_given
 from compilefix.source.definitions import Function
-from compilefix.source.syntax import asks_for_something, conjuncts, is_literal, last_name
+from compilefix.source.syntax import conjuncts, last_name
 from compilefix.source.tree import parents, walk
 
 if TYPE_CHECKING:
@@ -27,10 +28,6 @@ _EXPORTS = re.compile(
     r"(^|_)(onnx|exporting|exported|torchscript|tensorrt|trt|coreml|openvino)(_|$)|(^|_)export(_mode|_model)?$", re.I
 )
 """How flags are called that are set where a model is brought to another framework."""
-_DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)|^(show|plot|visuali[sz]e)_|^visuali[sz]e$", re.I)
-"""How flags and arguments are called that are given where somebody looks for a mistake, or at a result."""
-_SPEAKS = re.compile(r"(^|_)verbose$", re.I)
-"""How flags are called that make code say what it does: told last where they are off until somebody says otherwise."""
 _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compile|compute|cache|reset")
 """How functions are called that the first call may run to set something up."""
 _BRINGS = re.compile(r"(^|_)(down)?load(?!_?(balanc|factor|loss))")
@@ -75,7 +72,7 @@ def hardly_runs(node: ast.AST, scope: Scope) -> bool:
     # What somebody is seen to compile is no work round a model, whatever its name says.
     if not is_given_to_compile(scope.compiled.root) and (_works_round_a_model(scope) or _samples(node, scope)):
         return True
-    if _loads(scope):
+    if _loads(scope) or scope.hands_out_arrays:
         return True
     if _stands_aside(node, scope) or _holds_what_stands_aside(node, scope) or scope.is_set_up:
         return True
@@ -220,74 +217,7 @@ def _exports(branch: ast.If, block: list[ast.stmt], _: Scope) -> bool:
 
 def _debugs(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     """Whether a block runs where somebody looks for a mistake: `if self.debug:`, `if debug_scale is not None:`."""
-    return _looks_for_mistakes(branch, block, scope.function)
-
-
-def _looks_for_mistakes(branch: ast.If, block: list[ast.stmt], function: Function) -> bool:
-    """The same of a branch in a function. Not so where the flag is on until somebody says otherwise."""
-    tests = branch.test.values if isinstance(branch.test, ast.BoolOp) else [branch.test]
-    if len(tests) > 1 and (block is not branch.body or isinstance(branch.test.op, ast.Or)):  # type: ignore[attr-defined]
-        return False
-    taken = block is branch.body
-    return any(
-        asked is taken
-        and (
-            (_DEBUGS.search(_mode(part) or last_name(part)) is not None or _is_quiet(part, function))
-            and not any(_is_on(part, value) for value in _first_values(part, function))
-        )
-        for part, asked in map(_flag_and_answer, tests)
-    )
-
-
-def _is_quiet(flag: ast.expr, function: Function) -> bool:
-    """Whether a flag of the object makes the code say what it does, and is off where nobody sets it."""
-    if not isinstance(flag, ast.Attribute) or _SPEAKS.search(flag.attr) is None:
-        return False
-    first = list(_first_values(flag, function))
-    return bool(first) and all(isinstance(value, ast.Constant) and not value.value for value in first)
-
-
-def _mode(test: ast.expr) -> str | None:
-    """The mode that a test asks for by its name: `debug` of `self.mode == "debug"`."""
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
-        mode = test.comparators[0]
-        return mode.value if isinstance(mode, ast.Constant) and isinstance(mode.value, str) else None
-    return None
-
-
-def _is_on(test: ast.expr, value: ast.expr) -> bool:
-    """Whether a flag that has a value lets a test be true; of a mode, that it asks for it."""
-    mode = _mode(test)
-    return isinstance(value, ast.Constant) and (value.value == mode if mode is not None else bool(value.value))
-
-
-def _first_values(flag: ast.expr, function: Function) -> Iterator[ast.expr]:
-    """What a flag is where nobody gives it another value: the default of a parameter, or what `__init__` stores."""
-    if isinstance(flag, ast.Compare) and _mode(flag) is not None:
-        flag = flag.left
-    if isinstance(flag, ast.Name):
-        default = defaults(function).get(flag.id)
-        given = [default] if flag.id in function.bound else function.module.all_given(flag.id)
-        yield from (value for value in given if value is not None)
-    elif isinstance(flag, ast.Attribute) and function.cls is not None:
-        init = function.cls.methods.get("__init__")
-        for assign in init.of(ast.Assign) if init is not None else ():
-            if init is not None and any(ast.unparse(target) == ast.unparse(flag) for target in assign.targets):
-                default = defaults(init).get(assign.value.id) if isinstance(assign.value, ast.Name) else None
-                yield default or assign.value
-
-
-def _flag_and_answer(test: ast.expr) -> tuple[ast.expr, bool]:
-    """What a test asks of, and whether it is true where that is given: `not x`, `x == False`, `x is not None`."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        part, given = _flag_and_answer(test.operand)
-        return part, not given
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.comparators[0], ast.Constant):
-        if asks_for_something(test):
-            return test.left, True
-        if isinstance(test.ops[0], ast.Eq | ast.Is) and isinstance(test.comparators[0].value, bool):
-            return test.left, test.comparators[0].value
-    return test, True
+    return looks_for_mistakes(branch, block, scope.function)
 
 
 def _sets_up(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
@@ -296,11 +226,13 @@ def _sets_up(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     if block is not branch.body or not makes_once(test, block, scope.function, _own_calls(scope)):
         return False
     texts = {ast.unparse(kept) for kept in missing(test)}
+    flags = {ast.unparse(part) for part in conjuncts(test)} - texts
     inside = {part for statement in block for part in walk(statement)}
     # `self.state = None` in what calls it, or what it calls elsewhere: it is made anew in each call.
     others = {*scope.compiled.callers, *(callee for node, callee in _own_calls(scope) if node not in inside)}
     others = {other for other in others if other.cls is scope.function.cls} - {scope.function}
-    return not any(_empties(assign, texts) for other in others for assign in other.of(ast.Assign))
+    assigns = [assign for other in others for assign in other.of(ast.Assign)]
+    return not any(_empties(assign, texts) or _switches_on(assign, flags) for assign in assigns)
 
 
 def _asked_above(branch: ast.If, scope: Scope) -> ast.expr:
@@ -322,6 +254,13 @@ def _empties(assign: ast.Assign, texts: Collection[str]) -> bool:
     return nothing and any(ast.unparse(target) in texts for target in assign.targets)
 
 
+def _switches_on(assign: ast.Assign, flags: Collection[str]) -> bool:
+    """Whether one of several flags, by their texts, may be switched on: `self.first = True`."""
+    given = assign.value
+    off = isinstance(given, ast.Constant) and not given.value
+    return not off and any(ast.unparse(target) in flags for target in assign.targets)
+
+
 def _own_calls(scope: Scope) -> Iterator[tuple[ast.AST, Function]]:
     return iter(scope.facts.calls.items())
 
@@ -339,7 +278,7 @@ def _is_for_other_callers(branch: ast.If, block: list[ast.stmt], scope: Scope) -
 
 
 def _complains(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
-    """Whether a block only says something and gives None, where other ways out of the function give a result.
+    """Whether a block only says something and gives None, or 0, where other ways out of the function give a result.
 
     What a model does in training or in evaluation alone is no complaint.
     """
@@ -348,7 +287,7 @@ def _complains(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
         isinstance(p, ast.expr) and last_name(p) == "training" for p in walk(branch.test)
     ):
         return False
-    if not said or not isinstance(last, ast.Return) or not (last.value is None or is_literal(last.value, None)):
+    if not said or not isinstance(last, ast.Return) or not _is_nothing(last.value):
         return False
     if not all(isinstance(part, ast.Expr) and isinstance(part.value, ast.Call) for part in said):
         return False
@@ -356,7 +295,12 @@ def _complains(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     if not all(name == "print" or name.startswith(("warnings.warn", "logging.")) for name in says):
         return False
     others = [node for node in scope.of(ast.Return) if node is not last]
-    return bool(others) and all(n.value is not None and not is_literal(n.value, None) for n in others)
+    return bool(others) and not any(_is_nothing(n.value) for n in others)
+
+
+def _is_nothing(given: ast.expr | None) -> bool:
+    """Whether a way out gives None, or a zero or False that stands for no result."""
+    return given is None or (isinstance(given, ast.Constant) and not given.value)
 
 
 def _says_unknown(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
@@ -425,6 +369,6 @@ def _stands_apart(node: ast.AST, around: Mapping[ast.AST, ast.AST], caller: Func
         child, node = node, around[node]
         if isinstance(node, ast.If) and child is not node.test:
             block = node.body if child in node.body else node.orelse
-            if only_shows(block, caller, calls) or _looks_for_mistakes(node, block, caller):
+            if only_shows(block, caller, calls) or looks_for_mistakes(node, block, caller):
                 return True
     return False

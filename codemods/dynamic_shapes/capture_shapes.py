@@ -28,16 +28,16 @@ model = torch.compile(forward)
 The flag counts for the whole process, and what is compiled with it is compiled in another way (`capture-scalars`).
 Where the code asks a size that depends on values for its truth (but by `guard_or_false`, which CF509 writes), goes
 through such a result in a loop, takes the standard deviation of all of it, the product or a running sum, solves
-equations with it, measures distances (`cdist`) or pads several of these (`pad_sequence`), or gives it to a convolution in one or two dimensions or to attention
-(multi-head, or written out as a softmax between two products), or a product in batches of two tensors that both have
-the size, the flag is not enough or makes the compilation fail; where a view may cut its last dimension, the gradient
-comes out wrong with torch 2.13: nothing is offered, and the finding names the place. So it is in training where a mask
-without a name selects twice (`x[~m]`, `y[~m]`): it gets a name, where that stands in the file that compiles, is
-computed before all its uses and cannot change between them. So it is too where compiled code enters
-`torch.inference_mode` and selects twice by one mask. In a file where nothing is compiled that is all its code, with
-what it calls. Nothing is offered in a package where nothing is compiled: the flag would count for all the code of
-whoever imports it. The flag does not help `one_hot` without a number of classes, and makes `bincount` with weights
-wrong before torch 2.13.
+equations with it, measures distances (`cdist`) or pads several of these (`pad_sequence`), or gives it to a convolution
+in one or two dimensions or to attention (multi-head, or written out as a softmax between two products), or a product in
+batches of two tensors that both have the size, the flag is not enough or makes the compilation fail; where a view may
+cut its last dimension, the gradient comes out wrong with torch 2.13: nothing is offered, and the finding names the
+place. So it is in training where a mask without a name selects twice (`x[~m]`, `y[~m]`): it gets a name, where that
+stands in the file that compiles, is computed before all its uses and cannot change between them. So it is too where
+compiled code enters `torch.inference_mode` and selects twice by one mask. In a file where nothing is compiled that is
+all its code, with what it calls. Nothing is offered in a package where nothing is compiled: the flag would count for
+all the code of whoever imports it. The flag does not help `one_hot` without a number of classes, and makes `bincount`
+with weights wrong before torch 2.13.
 
 Graph breaks: GB0036. torch: all supported versions.
 """

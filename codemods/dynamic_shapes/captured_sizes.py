@@ -36,6 +36,8 @@ _LISTING = frozenset({"split", "chunk", "unbind", "tolist"})
 _JUDGED = _FAILING | _LISTING | _ASKING.keys()
 _PADDING = frozenset({"pad_sequence", "pack_sequence"})
 """They ask which of some tensors is the longest, and break the graph."""
+_GOING = frozenset({"map", "filter", "enumerate", "zip", "list", "tuple", "iter", "sorted"})
+"""Functions of Python that go through what they are given."""
 _ROWS = frozenset({"nonzero", "argwhere"})
 _ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"})
 _SOFTMAX = frozenset({"softmax", "Softmax"})
@@ -248,6 +250,8 @@ def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
             sized = sized or short == "len"
             if short in _PADDING and parent.func is not asked:
                 return f"`{snippet(parent)}` asks for the longest of tensors with sizes that are symbols"
+            if scope.callee(parent) in _GOING and asked is node and not scope.value(node).is_(Kind.CONTAINER):
+                return "a loop goes through it"
             judged = isinstance(asked, ast.Attribute) and parent.func is asked
             if not judged and short in _JUDGED and _fails(parent, node if asked is node else None, scope):
                 return f"`{snippet(parent)}` fails where the size is a symbol"

@@ -42,7 +42,7 @@ def does_host_work(function: Function) -> bool:
         _is_beside(name, function) for name in called_always(function)
     ):
         return True
-    arrays = [node for node in function.of(ast.Call) if _makes_array(node)]
+    arrays = [node for node in function.of(ast.Call) if makes_array(node)]
     if not arrays:
         return False
     if any(name.startswith("numpy.") for name in called):
@@ -179,7 +179,7 @@ def _prints(statement: ast.stmt) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
 
 
-def _makes_array(node: ast.Call) -> bool:
+def makes_array(node: ast.Call) -> bool:
     """Whether a call makes an array of a tensor for other code: `x.detach().cpu().numpy()`, `to_numpy(x)`."""
     func = node.func
     if isinstance(func, ast.Name):

@@ -53,6 +53,11 @@ def module(body: str, made: str = "self.kept = None", more: str = "") -> str:
         ("if self.kept is None or len(self.kept) < 3:\n    print('table')\n    self.kept = [1]", True),
         ("make = self.kept is None or len(self.kept) < 3\nif make:\n    print('table')\n    self.kept = [1]", True),
         ("make = self.kept is None or old\nif make:\n    print('table')\n    self.kept = [1]", False),
+        ("if self.kept:\n    print('table')\n    self.kept = False", True),
+        ("if self.training and self.kept:\n    print('table')\n    self.kept = False", True),
+        ("if self.training or self.kept:\n    print('table')\n    self.kept = False", False),
+        ("self.kept = True\nif self.kept:\n    print('table')\n    self.kept = False", False),
+        ("self.start()\nif self.kept:\n    print('table')\n    self.kept = False", False),
         ("if self.kept == 0:\n    print('table')\n    self.kept = 1", True),
         ("if Model.kept == 0:\n    print('table')\n    Model.kept = 1", True),
         ("if self.kept == 1:\n    print('table')\n    self.kept = 2", False),
@@ -64,8 +69,26 @@ def module(body: str, made: str = "self.kept = None", more: str = "") -> str:
     ],
 )
 def test_what_the_first_call_sets_up_is_told_behind_the_rest(body: str, first: bool) -> None:
-    text = module(body, more="\ndef build(self):\n    self.kept = 1\n")
+    text = module(body, more="\ndef build(self):\n    self.kept = 1\n\ndef start(self):\n    self.kept = True\n")
     assert quiet(text, "'table'") == [first]
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        ("return results(x, old)", True),
+        ("found = results(x, old)\nkept = {'a': found}\nreturn kept, x", True),
+        ("found = []\nfound.append(results(x, old))\nreturn found", True),
+        ("x = x + torch.tensor(results(x, old)[0])", False),
+        ("found = results(x, old)\nx = x * found[0].sum()", False),
+    ],
+)
+def test_arrays_that_are_only_handed_on_are_told_behind_the_rest(use: str, expected: bool) -> None:
+    more = (
+        "\n\ndef results(boxes, labels):\n    boxes = boxes.cpu().numpy()\n    labels = labels.cpu().numpy()\n"
+        "    return [boxes[labels == i] for i in range(3)]\n"
+    )
+    assert set(quiet(module(use) + more, "boxes[labels")) == {expected}
 
 
 @pytest.mark.parametrize(("emptied", "expected"), [("None", [False]), ("x", [True])])
@@ -919,6 +942,7 @@ def test_what_a_method_sets_up_where_it_is_missing_is_told_behind_the_rest() -> 
     [
         ("print('wrong')\n    return None", True),
         ("print('wrong')\n    return", True),
+        ("print('wrong')\n    return 0", True),
         ("print('wrong')\n    return x", False),
         ("print('wrong')\n    x = x + 1\n    return None", False),
     ],
