@@ -244,11 +244,11 @@ def _asserted_call(node: ast.Expr, scope: Scope) -> ast.Assert | None:
 
 
 def _asserted_in_graph(test: ast.expr, scope: Scope) -> bool:
-    """Whether only the last operand is a tensor: with a constant message Dynamo asserts it in the graph."""
+    """Whether only the last operand is a tensor, or array: with a constant message Dynamo asserts it in the graph."""
     if isinstance(test, ast.BoolOp):
         earlier = any(tensor_tests(operand, scope) for operand in test.values[:-1])
         return not earlier and _asserted_in_graph(test.values[-1], scope)
-    return scope.value(test).is_tensor
+    return scope.value(test).is_(Kind.TENSOR, Kind.NDARRAY)  # it traces arrays as tensors
 
 
 def _raises_late(scope: Scope) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -16,6 +17,8 @@ _OF_TEXTS = "the number is only printed or logged"
 _UNPROVED = " is not proved to be a tensor; if it is one: "
 _OF_ELEMENTS = "CF503"
 _OF_NUMBERS = _OF_READS | {"CF401"}
+_OF_ITEMS = re.compile(r"^`(\w+)\[[^`]*\]`(?= is a tensor, and )")
+"""What a message says is read, where that is an item: `boxes[0]` of `boxes[0]:boxes[2]`, told of `boxes` once."""
 
 
 def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -40,7 +43,7 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     for finding in findings:
         # A name that holds a number of NumPy is read in many lines, and made in one.
         where = finding.function if finding.code == "CF401" else finding.span.line
-        said = (finding.path, finding.code, where, finding.message, finding.declined)
+        said = (finding.path, finding.code, where, _OF_ITEMS.sub(r"\1", finding.message), finding.declined)
         repeated = finding.repeats or (finding.fix is None and finding.code in _OF_NUMBERS and said in told)
         told.add(said)
         if finding.code == _OF_ELEMENTS and finding.fix is not None:

@@ -403,6 +403,15 @@ def test_a_number_that_one_statement_reads_often_is_told_once_there() -> None:
     assert [f.span.line for f in found] == [16, 18]
 
 
+def test_the_items_of_a_tensor_that_one_line_reads_are_told_once() -> None:
+    body = "box = x[0].long()\nfor _ in range(2):\n    self.use(x[:, box[0]:box[1]])\n    self.use(x[box[3]:])"
+    found = [f for f in told(module(body)) if f.code == "CF202"]
+    assert [(f.span.line, f.message.partition(" ")[0]) for f in found if f.fix is None] == [
+        (17, "`box[0]`"),
+        (18, "`box[3]`"),
+    ]
+
+
 def test_a_rewrite_of_selected_elements_is_told_once() -> None:
     text = module("y = x.masked_select(x > 0)\nx = y.sum() / y.numel()")
     assert [f.code for f in told(text) if "masked_select" in f.source_line] == ["CF503"]
