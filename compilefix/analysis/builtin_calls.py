@@ -83,7 +83,7 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
             if source.is_static
             else number("int")
             if source.is_(Kind.NUMBER, Kind.TENSOR, Kind.STATIC, Kind.SIZE)
-            else replace(values.UNKNOWN, dtype="int")
+            else replace(_SOME_NUMBER, dtype="int")
         )
     if name == "slice":
         # As in `x[a:b]`: it holds nothing of tensors where its bounds are none.
