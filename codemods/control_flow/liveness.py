@@ -9,6 +9,11 @@ from enum import Enum, auto
 from compilefix.codemods.rule import Scope
 from compilefix.source.tree import statements, walk
 
+QUIET_CONTEXTS = frozenset(
+    {"torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.autocast", "torch.amp.autocast"}
+)
+"""What a `with` may hold open round code that is run always: it lets each error through."""
+
 
 class _Fate(Enum):
     """What code does with the value that a name has before it."""
@@ -100,8 +105,10 @@ def _of_statement(name: str, statement: ast.stmt) -> _Fate:
         ways = {_of_turn(name, statement), _of_block(name, statement.orelse)}
         return _Fate.READ if _loads(name, [head]) or _Fate.READ in ways else _Fate.KEPT
     if isinstance(statement, ast.With | ast.AsyncWith):
-        read = _loads(name, statement.items) or _of_block(name, statement.body) is _Fate.READ
-        return _Fate.READ if read else _Fate.KEPT
+        fate = _Fate.READ if _loads(name, statement.items) else _of_block(name, statement.body)
+        # Of another context it is not known whether it stops an error, and goes on behind the block.
+        quiet = all(ast.unparse(item.context_expr).partition("(")[0] in QUIET_CONTEXTS for item in statement.items)
+        return fate if fate is _Fate.READ or quiet else _Fate.KEPT
     if _loads(name, [statement]):
         return _Fate.READ
     if isinstance(statement, ast.AugAssign):

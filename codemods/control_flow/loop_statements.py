@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.conditions import is_tensor_test
-from compilefix.codemods.control_flow.liveness import live_after, reads_first
+from compilefix.codemods.control_flow.liveness import QUIET_CONTEXTS, live_after, reads_first
 from compilefix.codemods.control_flow.loop_ends import (
     Loop,
     acts_under_flags,
@@ -108,6 +108,8 @@ def flags_of(loop: Loop, scope: Scope) -> dict[str, ast.expr]:
 
 def is_masked(statement: ast.stmt, loop: Loop, scope: Scope) -> bool:
     """Whether a statement gives names values, on a way that Python values decide too, or in a loop of its own."""
+    if isinstance(statement, ast.With):
+        return _is_of_turn(statement, loop, scope)
     if isinstance(statement, ast.For):
         bound = names_in(statement.target)
         known = _is_listed(statement.iter, scope) and not statement.orelse
@@ -117,6 +119,20 @@ def is_masked(statement: ast.stmt, loop: Loop, scope: Scope) -> bool:
         return names_given(statement) is not None
     ways = (*statement.body, *statement.orelse)
     return _is_fixed(statement.test, loop, scope) and all(is_masked(each, loop, scope) for each in ways)
+
+
+def _is_of_turn(statement: ast.With, loop: Loop, scope: Scope) -> bool:
+    """Whether a block under `torch.no_grad()` or the like gives values only to names that no other turn reads.
+
+    What a name keeps from a turn before would lose its gradient where it is selected there.
+    """
+    if any(item.optional_vars is not None for item in statement.items):
+        return False
+    given = [names_given(each) for each in statement.body]
+    names = [binding.name for bindings in given if bindings is not None for binding in bindings]
+    quiet = all(scope.callee(item.context_expr) in QUIET_CONTEXTS for item in statement.items)
+    own = not any(live_after(name, loop, scope) or carried(name, loop) for name in names)
+    return quiet and own and None not in given
 
 
 def is_fixed_end(statement: ast.stmt, loop: Loop, scope: Scope) -> bool:

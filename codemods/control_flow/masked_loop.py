@@ -172,6 +172,8 @@ class _Turn:
             return self._fixed_way(statement)
         if isinstance(statement, ast.For):
             return self._inner_loop(statement)
+        if isinstance(statement, ast.With):
+            return self._under(statement)
         bindings = names_given(statement)
         assert bindings is not None
         names = [binding.name for binding in bindings if self._is_selected(binding, statement)]
@@ -199,6 +201,7 @@ class _Turn:
         fixed, tests, obstacles = fixed_first(end.node.test, scope)
         if end.around is not None:
             fixed = [end.around, *fixed]
+        template.mixes = True  # a bool that Python decides in some calls, beside a tensor in others, ends it as well
         code = condition([_conjunction(tests)], scope, template, operand=True)
         template.refuse(obstacles)
         for part in (*tests, *(part for part in fixed if obstacles)):
@@ -315,6 +318,19 @@ class _Turn:
         head = f"for {template.use(statement.target)} in {template.use(statement.iter)}:"
         lines += [head, *(f"    {line}" for line in self.lines or ["pass"])]
         self.lines, self._nested = lines, nested
+        return reason
+
+    def _under(self, statement: ast.With) -> str | None:
+        """What is computed in each turn for this turn alone, without gradients or in another precision."""
+        template = self._template
+        heads = [item.context_expr for item in statement.items]
+        template.refuse(
+            self._scope.legality.both_evaluated([a for head in heads for a in _given_to(head)], self._scope.facts)
+        )
+        lines, self.lines = self.lines, []
+        reason = next((found for found in map(self.read, statement.body) if found is not None), None)
+        head = f"with {', '.join(map(template.use, heads))}:"
+        self.lines = [*lines, head, *(f"    {line}" for line in self.lines)]
         return reason
 
     def _is_selected(self, binding: Binding, statement: ast.stmt) -> bool:
@@ -479,6 +495,11 @@ class _Turn:
         self.selected.append(name)
         self.begun.append(name)
         return None
+
+
+def _given_to(call: ast.expr) -> list[ast.expr]:
+    """The arguments of a call."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)] if isinstance(call, ast.Call) else []
 
 
 def _loads(node: ast.AST, name: str) -> bool:

@@ -13,16 +13,13 @@ from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.guarded_effects import is_noted
 from compilefix.codemods.control_flow.guarded_writes import guarded_write, needs_elements
+from compilefix.codemods.control_flow.liveness import QUIET_CONTEXTS
 from compilefix.codemods.control_flow.masks import Mask
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import stored_in
 
-QUIET_CONTEXTS = frozenset(
-    {"torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.autocast", "torch.amp.autocast"}
-)
-"""What a `with` may hold open round code that is run always."""
 _OF_THE_TENSOR = frozenset({"requires_grad_", "detach_", "resize_", "resize_as_", "set_"})
 """Methods that change more of a tensor than its elements."""
 _KEEPS = (Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER)

@@ -27,8 +27,7 @@ from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.arms import value_before
 from compilefix.codemods.control_flow.branches import keeps_type
 from compilefix.codemods.control_flow.in_place_selection import selected_write
-from compilefix.codemods.control_flow.liveness import live_after, reads_first
-from compilefix.codemods.control_flow.way_on import QUIET_CONTEXTS
+from compilefix.codemods.control_flow.liveness import QUIET_CONTEXTS, live_after, reads_first
 from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.names import free_name
