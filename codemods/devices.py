@@ -42,6 +42,9 @@ def on_default_device(node: ast.expr, scope: Scope, followed: int = 0) -> bool:
         named = [keyword.value for keyword in node.keywords if keyword.arg in ("device", None)]
         made = not any(_holds_tensor(argument, scope) for argument in node.args)
         return made and all(_is_device_of_default(part, scope, followed + 1) for part in named)
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "to" and not node.args:
+        device = next((keyword.value for keyword in node.keywords if keyword.arg == "device"), None)
+        return device is not None and _is_device_of_default(device, scope, followed + 1)
     if not isinstance(node.func, ast.Attribute) or node.func.attr in _MOVES or not scope.value(node).is_tensor:
         return False
     return node.func.attr == "cpu" or on_default_device(node.func.value, scope, followed)

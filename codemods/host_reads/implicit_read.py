@@ -3,7 +3,8 @@
 ## What it does
 Finds the places that read a tensor's value without saying so: `x.new_full(size, t)`, `torch.full_like(x, t)`,
 `math.sqrt(t)`, slice bounds (`x[:n]`), an index without dimensions (`x[i]`, `items[i]`), sizes (`torch.zeros(n)`,
-`x.view(n, -1)`, `x.split(n)`), `range(n)`, `alpha=t`, `.tolist()`, `str(t)`.
+`x.view(n, -1)`, `x.split(n)`), `range(n)`, `alpha=t`, `.tolist()`, `str(t)`. What is listed of integers and made a
+tensor again, `torch.tensor([n // 2 for n in lengths.tolist()])`, is computed of the tensor.
 
 ## Why is this bad
 The graph ends there as at `.item()` (GB0033, GB0124, GB0059, GB0109), and on a GPU the program waits for the device.
@@ -78,6 +79,7 @@ from compilefix.codemods.host_reads.listed_sizes import listed_sizes
 from compilefix.codemods.host_reads.number_lists import LIST_ADVICE, list_fix
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.number_sinks import Fill, Picked, fill_of, in_log, index_of, rolled_by, scaled_by
+from compilefix.codemods.host_reads.numbers_listed_again import listed_again_fix
 from compilefix.codemods.host_reads.passed_on import is_only_passed_on
 from compilefix.codemods.host_reads.reduced_slices import reduced_slice
 from compilefix.codemods.host_reads.shifted_range import length_of, shifted
@@ -247,7 +249,8 @@ class ImplicitRead(Rule):
             whole_of = node.func.value
             whole = scope.value(whole_of)
             gb = ("GB0109",) if whole.dtype == "float" else ("GB0033",)
-            outcome = indexing_fix(node, whole_of, scope) or list_fix(node, whole_of, scope)
+            outcome = listed_again_fix(node, scope) or indexing_fix(node, whole_of, scope)
+            outcome = outcome or list_fix(node, whole_of, scope)
             if isinstance(outcome, str) and holds_integers(node, scope):
                 outcome = checked_fix(node, (), scope) or outcome
             if isinstance(outcome, str):

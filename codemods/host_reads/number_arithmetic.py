@@ -12,7 +12,8 @@ a reduction of all elements in which the others count for nothing, and `x.roll(n
 that is written to a slice (`mask[:, :n] = True`, `x[a:b, c:d] = 0`) is filled in where a mask says. The number is
 followed into functions of the project that it is passed to, and to those of its file that it is returned to. Where a
 function does nothing but read its argument (`def value(t): return t.item()`), its callers in the file keep the tensor,
-if all of them can.
+if all of them can. A tensor that is made of the numbers of a vector (`torch.tensor([int(n) // 2 for n in lengths])`) is
+computed of the vector.
 
 ## Why is this bad
 The graph ends where the number is read (GB0124), and on a GPU the program waits for the device at every call.
@@ -94,6 +95,7 @@ from compilefix.codemods.host_reads.checked_bounds import checked_fix
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.number_helpers import fix_in_callers, hands_on, only_reads
 from compilefix.codemods.host_reads.number_rewrite import number_fix
+from compilefix.codemods.host_reads.numbers_listed_again import listed_again_fix
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.number_comparison import read_for_check
 from compilefix.codemods.number_reads import CASTS, decides, read_of
@@ -150,6 +152,7 @@ class NumberArithmetic(Rule):
         "exception-late",
         "static-shape-values",
         "capture-scalars",
+        "dimension-not-empty",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -210,7 +213,7 @@ class NumberArithmetic(Rule):
         """The finding for one read of a tensor's value."""
         message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
         cast = node.func.id if isinstance(node.func, ast.Name) else "item"
-        outcome = number_fix(node, source, cast, scope)
+        outcome = listed_again_fix(node, scope) or number_fix(node, source, cast, scope)
         if only_reads(node, source, scope):
             asked = outcome if isinstance(outcome, str) else "whoever calls this function asks for a number"
             outcome = fix_in_callers(cast, scope, others=hands_on(node, source, scope)) or asked
