@@ -249,8 +249,8 @@ class ImplicitRead(Rule):
             whole_of = node.func.value
             whole = scope.value(whole_of)
             gb = ("GB0109",) if whole.dtype == "float" else ("GB0033",)
-            outcome = listed_again_fix(node, scope) or indexing_fix(node, whole_of, scope)
-            outcome = outcome or list_fix(node, whole_of, scope)
+            placed = listed_again_fix(node, scope) or indexing_fix(node, whole_of, scope)
+            outcome = placed or list_fix(node, whole_of, scope)
             if isinstance(outcome, str) and holds_integers(node, scope):
                 outcome = checked_fix(node, (), scope) or outcome
             if isinstance(outcome, str):
