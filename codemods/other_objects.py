@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import inf
 
 from compilefix.analysis.evidence import is_no_tensors
 from compilefix.codemods.rule import Scope
+from compilefix.source.definitions import Function
+from compilefix.source.syntax import is_path
 from compilefix.source.tree import elements_of
 
 _MODES = frozenset(
@@ -25,8 +28,17 @@ _MODES = frozenset(
 )
 _CLASS = re.compile(r"_*[A-Z][A-Z0-9]*[a-z]\w*")
 _TENSOR_CLASSES = ("Tensor", "Variable", "Parameter", "Buffer")
-
-
+_CALLERS = frozenset(
+    {
+        "filter",
+        "functools.partial",
+        "functools.reduce",
+        "map",
+        "torch.func.vmap",
+        "torch.utils.checkpoint.checkpoint",
+        "torch.vmap",
+    }
+)
 _ARRAY_LIBRARIES = frozenset({"cv2", "PIL", "skimage", "scipy", "imageio", "albumentations"})
 
 
@@ -60,16 +72,68 @@ def asked_as_object(name: str, at: ast.AST, scope: Scope, *, before: bool = True
 
     Looked at is what the function reads of it up to the assignment behind the statement, and from the one `before`.
     """
-    first, last = getattr(at, "lineno", 0), getattr(at, "end_lineno", 0)
-    stores = [store.lineno for store in scope.names(name, stores=True)]
-    begins = max((line for line in stores if line < first), default=0) if before else last
-    ends = min((line for line in stores if line > last), default=None)
+    begins, ends = _stretch(name, at, scope, before=before)
     for read in _attributes(name, scope):
-        near = begins < read.lineno and (ends is None or read.lineno <= ends)
+        near = begins < read.lineno <= ends
         value = scope.value(read.value)
         if near and is_no_tensors(read.attr) and not (value.is_tensor and value.certain):
             return read
     return None
+
+
+def called(
+    names: Sequence[str], held: Sequence[str], at: ast.AST, scope: Scope, *, before: bool = False
+) -> ast.Call | None:
+    """Where one of two objects is called, as no tensor is, or handed to a function that calls it: `map(step, frames)`.
+
+    `names` get at a statement or expression what the paths `held` held; the expression may be called itself, or be
+    returned and called by a caller. An attribute may be called by other methods.
+    """
+    around = scope.parents.get(at)
+    if isinstance(around, ast.Call) and around.func is at:
+        return around
+    if isinstance(around, ast.Assign):
+        names = (*names, *map(ast.unparse, filter(is_path, around.targets)))
+    for name in dict.fromkeys((*names, *held)):
+        begins, ends = _stretch(name, at, scope, before=before or name in held)
+        for call, asked in _calls(scope.function):
+            if asked == name and begins < call.lineno <= ends:
+                return call
+    cls = scope.function.cls
+    for method in cls.methods.values() if cls is not None else ():
+        for call, asked in _calls(method):
+            if asked.startswith("self.") and asked in held:
+                return call
+    returned = isinstance(around, ast.Return) or (isinstance(at, ast.If) and not names)
+    return next(_calls_of_result(scope), None) if returned else None
+
+
+def _calls(function: Function) -> Iterator[tuple[ast.Call, str]]:
+    """The calls in a function, and the name or path of what each calls."""
+    for call in function.of(ast.Call):
+        qualified = function.module.qualified(call.func)
+        asked = call.args[0] if call.args and qualified in _CALLERS else call.func
+        if is_path(asked):
+            yield call, ast.unparse(asked)
+
+
+def _calls_of_result(scope: Scope) -> Iterator[ast.Call]:
+    """Where callers call what the function returns: `pick(x)(x)`, or `step = pick(x)` and `step(x)`."""
+    for caller, node in (*scope.calls_here, *scope.calls_elsewhere):
+        kept = [ast.unparse(a.targets[0]) for a in caller.of(ast.Assign) if a.value is node and is_path(a.targets[0])]
+        yield from (call for call in caller.of(ast.Call) if call.func is node)
+        yield from (call for call, asked in _calls(caller) if asked in kept)
+
+
+def _stretch(name: str, at: ast.AST, scope: Scope, *, before: bool) -> tuple[int, float]:
+    """The lines behind the first up to the last in which a name holds what it holds at a statement.
+
+    They end with the assignment behind it, and begin with it, or with the one `before`.
+    """
+    first, last = getattr(at, "lineno", 0), getattr(at, "end_lineno", 0)
+    stores = [store.lineno for store in scope.names(name, stores=True)] if name.isidentifier() else []
+    begins = max((line for line in stores if line < first), default=0) if before else last
+    return begins, min((line for line in stores if line > last), default=inf)
 
 
 def _attributes(name: str, scope: Scope) -> Iterator[ast.Attribute]:

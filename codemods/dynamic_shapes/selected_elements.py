@@ -231,7 +231,7 @@ class Elements(SelectedTree):
 
     def filled(self, text: str, number: str, over: str, template: Template) -> str:
         """Code for a base with a number in place of the elements that are not selected."""
-        if text in self.spread_bases:
+        if text in self.spread_bases or self.column_bases.get(text) == 0:
             over = template.use(self.mask.node)
         if text in self.row_bases:
             over = f"{template.use(self.mask.node, operand=True)}[..., None]"

@@ -1,8 +1,8 @@
-"""Indices, and weights to draw by, that a test on tensors keeps from failing.
+"""Indices, weights to draw by, and matrices to invert that a test on tensors keeps from failing.
 
-Code behind `if place + 1 < len(x):` reads `x[place + 1]`, and code behind `if weights.sum() > 0:` draws by the weights.
-Evaluated always, it fails exactly where the test was there to keep it from running. A number below zero does not count:
-as an index it counts from the end.
+Code behind `if place + 1 < len(x):` reads `x[place + 1]`, code behind `if weights.sum() > 0:` draws by the weights, and
+code behind `if torch.det(a) == 0: return` inverts the matrix. Evaluated always, it fails exactly where the test was
+there to keep it from running. A number below zero does not count: as an index it counts from the end.
 """
 
 from __future__ import annotations
@@ -22,6 +22,12 @@ _TAKING = frozenset(
         *("index_fill", "embedding", "one_hot"),
     }
 )
+_DRAWN_BY = {"multinomial": "input", "Categorical": "probs", "OneHotCategorical": "probs"}
+_SMALL = 1e-2
+_INVERTS = frozenset({"inverse", "inv", "solve", "cholesky", "cholesky_inverse", "tensorinv"})
+_TELLS_SINGULAR = frozenset(
+    {"det", "slogdet", "logdet", "eigvals", "eigvalsh", "eigh", "matrix_rank", "cond", "svdvals"}
+)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _READ = frozenset({Kind.TENSOR, Kind.NUMBER})
 _KNOWN = frozenset({Kind.STATIC, Kind.SIZE})
@@ -36,14 +42,15 @@ def indices_kept_in_range(node: ast.expr, facts: FunctionFacts) -> Iterator[str]
                 yield f"`{snippet(part)}` is out of range where `{snippet(bound)}` says so"
 
 
-def draws_kept_off(node: ast.expr, facts: FunctionFacts) -> Iterator[str]:
-    """The draws that fail where a test on their weights came out otherwise, in words."""
+def kept_from_failing(node: ast.expr, facts: FunctionFacts) -> Iterator[str]:
+    """The draws, and inverses, that fail where a test on their weights or their matrix came out otherwise, in words."""
     for part in walk(node):
-        weights = _weights(part, facts)
-        if weights is not None:
-            test = next(_asked(part, weights, facts), None)
-            if test is not None:
-                yield f"`{snippet(part)}` fails where `{snippet(test)}` is false"
+        for given, asks in ((_weights(part, facts), _asks_weights), (_matrix(part, facts), _asks_matrix)):
+            if given is None:
+                continue
+            found = next((t for t in _tests(part, facts) if _is_read(t[0], facts) and asks(*t, given, facts)), None)
+            if found is not None:
+                yield f"`{snippet(part)}` fails where `{snippet(found[0])}` is {str(not found[1]).lower()}"
 
 
 def _indices(part: ast.AST, facts: FunctionFacts) -> Sequence[ast.expr]:
@@ -137,20 +144,70 @@ def _every(test: ast.expr, facts: FunctionFacts) -> tuple[str, ast.expr] | None:
 
 
 def _weights(part: ast.AST, facts: FunctionFacts) -> ast.expr | None:
-    """The weights by which `torch.multinomial` draws."""
-    if not isinstance(part, ast.Call) or (facts.callee(part) or "").rpartition(".")[2] != "multinomial":
+    """The weights by which `torch.multinomial` or a distribution draws, which refuse to be zero altogether."""
+    name = facts.callee(part) or "" if isinstance(part, ast.Call) else ""
+    word = name.rpartition(".")[2]
+    if not isinstance(part, ast.Call) or word not in _DRAWN_BY:
         return None
-    if facts.callee(part) == "Tensor.multinomial" and isinstance(part.func, ast.Attribute):
+    if name.startswith("Tensor.") and isinstance(part.func, ast.Attribute):
+        return part.func.value
+    return part.args[0] if part.args else next((k.value for k in part.keywords if k.arg == _DRAWN_BY[word]), None)
+
+
+def _matrix(part: ast.AST, facts: FunctionFacts) -> ast.expr | None:
+    """The matrix that is inverted, or taken apart, which fails for a singular one."""
+    name = facts.callee(part) or "" if isinstance(part, ast.Call) else ""
+    if not isinstance(part, ast.Call) or name.rpartition(".")[2] not in _INVERTS:
+        return None
+    if name.startswith("Tensor.") and isinstance(part.func, ast.Attribute):
         return part.func.value
     return part.args[0] if part.args else None
 
 
-def _asked(part: ast.AST, weights: ast.expr, facts: FunctionFacts) -> Iterator[ast.expr]:
-    """The tests before a draw that ask for what its weights are made of, or are added up to."""
-    sources = _sources(weights, facts)
-    for test, holds in _tests(part, facts):
-        if holds and facts.value(test).kinds & _READ and sources & _sources(test, facts):
-            yield test
+def _is_read(test: ast.expr, facts: FunctionFacts) -> bool:
+    return bool(facts.value(test).kinds & _READ)
+
+
+def _asks_weights(test: ast.expr, holds: bool, weights: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether a test asks for what weights are made of, or are added up to: whether that is zero where it is false."""
+    kept = holds or any(_is_small(bound, facts) for bound in _bounds_below(test, facts))
+    return kept and bool(_sources(weights, facts) & _sources(test, facts))
+
+
+def _bounds_below(test: ast.expr, facts: FunctionFacts, depth: int = 4) -> Iterator[ast.expr]:
+    """What something is not below, or not equal to, where a test is false: `x.sum() == 0`, `(x < eps).all()`."""
+    asked = _asked_of(test, facts)
+    every = _every(test, facts)
+    if asked is not None and depth:
+        yield from _bounds_below(asked, facts, depth - 1)
+    elif every is not None and depth:
+        yield from _bounds_below(every[1], facts, depth - 1)
+    elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        for part in test.values:
+            yield from _bounds_below(part, facts, depth)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield ast.Constant(0)
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
+        if isinstance(test.ops[0], ast.Eq | ast.Lt | ast.LtE):
+            yield test.comparators[0]
+        if isinstance(test.ops[0], ast.Eq | ast.Gt | ast.GtE):
+            yield test.left
+
+
+def _is_small(bound: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether a bound is zero, or a number just above it."""
+    known = facts.value(bound).const
+    value = bound.value if isinstance(bound, ast.Constant) else None if known is None else known.value
+    return isinstance(value, int | float) and abs(value) < _SMALL
+
+
+def _asks_matrix(test: ast.expr, _: bool, matrix: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether a test asks what tells a singular matrix, of one or of what it is made of: its determinant, its rank."""
+    names = _sources(test, facts)
+    assigned = [a.value for a in facts.function.of(ast.Assign) if names & frozenset(map(ast.unparse, a.targets))]
+    calls = (n for given in (test, *assigned) for n in walk(given) if isinstance(n, ast.Call))
+    tells = any((facts.callee(call) or "").rpartition(".")[2] in _TELLS_SINGULAR for call in calls)
+    return tells and bool(_sources(matrix, facts) & names)
 
 
 def _sources(node: ast.expr, facts: FunctionFacts, depth: int = 3) -> frozenset[str]:

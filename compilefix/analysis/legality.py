@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import combinations
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.bounded import draws_kept_off, indices_kept_in_range
+from compilefix.analysis.bounded import indices_kept_in_range, kept_from_failing
 from compilefix.analysis.compile_sites import Checkpoints, CompileSite, checkpoints, compile_sites, modules_with_compile
 from compilefix.analysis.effects import EffectAnalysis
 from compilefix.analysis.infer import FunctionFacts, Inference
@@ -146,8 +146,8 @@ class Legality:
                 yield Obstacle(doubt, "branches-total")
             for absence in absences(node, facts, self.inference):
                 yield Obstacle(f"a branch counts on the test: {absence}")
-            for draw in draws_kept_off(node, facts):
-                yield Obstacle(f"a branch counts on the test: {draw}")
+            for failure in kept_from_failing(node, facts):
+                yield Obstacle(f"a branch counts on the test: {failure}")
 
     def indices(self, expressions: Iterable[ast.expr], facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether the indices in what always runs are in range without the test that they stand behind."""
