@@ -63,7 +63,7 @@ def listed_again_fix(read: ast.Call, scope: Scope) -> Fix | None:
         reason = f"`{snippet(source)}` is not proved to have one dimension: with more, an item is no number"
         template.refuse([Obstacle(reason, "enough-dimensions")])
     if not value.certain:
-        template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor", "branches-total")])
+        template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor", "is-tensor")])
     if not items.found or template.broken is not None:
         return None
     edit = scope.edit(made, code, **template.used_in(code))
