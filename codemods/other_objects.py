@@ -81,13 +81,14 @@ def asked_as_object(name: str, at: ast.AST, scope: Scope, *, before: bool = True
     return None
 
 
-def called(
+def used_as_object(
     names: Sequence[str], held: Sequence[str], at: ast.AST, scope: Scope, *, before: bool = False
-) -> ast.Call | None:
-    """Where one of two objects is called, as no tensor is, or handed to a function that calls it: `map(step, frames)`.
+) -> ast.expr | None:
+    """Where one of two objects is used as no tensor is: called, or handed to a function that calls it, as in `map`.
 
     `names` get at a statement or expression what the paths `held` held; the expression may be called itself, or be
-    returned and called by a caller. An attribute may be called by other methods.
+    returned and called by a caller. An attribute may be called by other methods. No tensor has items with names
+    (`settings["scale"]`), opens a context, is compared with a text or names an attribute (`getattr(x, name)`) either.
     """
     around = scope.parents.get(at)
     if isinstance(around, ast.Call) and around.func is at:
@@ -96,9 +97,9 @@ def called(
         names = (*names, *map(ast.unparse, filter(is_path, around.targets)))
     for name in dict.fromkeys((*names, *held)):
         begins, ends = _stretch(name, at, scope, before=before or name in held)
-        for call, asked in _calls(scope.function):
-            if asked == name and begins < call.lineno <= ends:
-                return call
+        for use, asked in (*_calls(scope.function), *_other_uses(scope.function)):
+            if asked == name and begins < use.lineno <= ends:
+                return use
     cls = scope.function.cls
     for method in cls.methods.values() if cls is not None else ():
         for call, asked in _calls(method):
@@ -115,6 +116,29 @@ def _calls(function: Function) -> Iterator[tuple[ast.Call, str]]:
         asked = call.args[0] if call.args and qualified in _CALLERS else call.func
         if is_path(asked):
             yield call, ast.unparse(asked)
+
+
+def _other_uses(function: Function) -> Iterator[tuple[ast.expr, str]]:
+    """Uses of names and paths in a function that tell something else than a tensor: a table, a context, a text."""
+    found: list[tuple[ast.expr, ast.expr]] = []
+    for part in function.of(ast.Subscript):
+        if _is_text(part.slice):
+            found.append((part, part.value))
+    for opened in function.of(ast.With):
+        found += [(item.context_expr, item.context_expr) for item in opened.items]
+    for compare in function.of(ast.Compare):
+        if any(map(_is_text, compare.comparators)):
+            found.append((compare, compare.left))
+    for call in function.of(ast.Call):
+        if isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) > 1:
+            found.append((call, call.args[1]))
+    yield from ((use, ast.unparse(asked)) for use, asked in found if is_path(asked))
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Whether an expression is a written text, or some in a list."""
+    parts = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
+    return any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts)
 
 
 def _calls_of_result(scope: Scope) -> Iterator[ast.Call]:

@@ -13,7 +13,7 @@ from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.dynamic_shapes.ragged_sizes import selection_of
 from compilefix.codemods.gradient_mode import is_changed, is_decorated, is_only_computed_with
-from compilefix.codemods.other_objects import asked_as_object, called, is_other_object
+from compilefix.codemods.other_objects import asked_as_object, is_other_object, used_as_object
 from compilefix.codemods.resized import asked_to_differ, is_empty, is_placed_otherwise, is_resized
 from compilefix.codemods.returned_truths import are_truths, as_tensor
 from compilefix.codemods.rule import Scope
@@ -268,9 +268,9 @@ def _unlike(
         if read is not None:
             yield Obstacle(f"`{name}` is not a tensor, which has no `{read.attr}`")
     held = [ast.unparse(end) for side in sides if side is not None for end in ends_of(side.node) if is_path(end)]
-    call = called(names, held, at, scope, before=None in sides)
-    if call is not None:
-        yield Obstacle(f"`{snippet(call)}` calls what is selected: it is a function or module, and no tensor")
+    use = used_as_object(names, held, at, scope, before=None in sides)
+    if use is not None:
+        yield Obstacle(f"`{snippet(use)}` calls or uses what is selected as no tensor is used")
     tests = [node.test for node in ast.walk(at) if isinstance(node, ast.If | ast.IfExp)]
     for side in sides:
         made = side is not None and on_default_device(side.node, scope)
