@@ -112,8 +112,9 @@ class FlagRule(Rule):
 
 def _in_package(module: Module) -> bool:
     """Whether a file is imported by others as a part of a package, also from a folder of it without `__init__.py`."""
-    above = module.file.path.absolute().parents
-    return "." in module.file.module or any((folder / "__init__.py").is_file() for folder in above)
+    if "." in module.file.module:
+        return True
+    return any((folder / "__init__.py").is_file() for folder in module.file.path.absolute().parents)
 
 
 def library_roots(scope: Scope) -> list[Function]:

@@ -31,6 +31,7 @@ from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
 from compilefix.source.definitions import Class, Function
 from compilefix.source.files import SourceFile
 from compilefix.source.module import Module
+from compilefix.source.texts import word_start
 from compilefix.source.tree import by_class, parents
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -116,7 +117,7 @@ class Scope(View):
         likely = None if within is None else frozenset(modules.texts.matching(*within))
         if likely is not None and not likely:
             return
-        for module in modules.texts.matching(name, rf"(?<!def )\b{name}\s*\("):
+        for module in modules.texts.matching(name, rf"{word_start(name)}(?<!def {name})\s*\("):
             if likely is not None and module not in likely:
                 continue
             for function in modules[module].all_functions:
@@ -134,7 +135,7 @@ class Scope(View):
         function, inference = self.function, self.legality.inference
         if function.cls is not None and function.node.name in ("forward", "__call__"):
             name = function.cls.node.name
-            named = inference.project.modules.texts.matching(name, rf"\b{name}\b")
+            named = inference.project.modules.texts.matching(name, rf"{word_start(name)}\b")
             modules = (inference.project.modules[module] for module in named)
             users = (user for module in modules for user in module.all_functions)
             found: Iterable[tuple[Function, ast.AST]] = (

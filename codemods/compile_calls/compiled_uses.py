@@ -205,14 +205,17 @@ def _made(view: ModuleView) -> Iterator[Compiled]:
                 if view.module.qualified(decorator) in COMPILE:
                     bare = ast.copy_location(ast.Call(decorator, [], []), decorator)
                     yield Compiled(node.name, view.holder(node), CompileCall(bare, None), node)
-        statement = _in_place(node)
-        if statement is not None and isinstance(statement.target, ast.Name):
+        elif (
+            isinstance(node, ast.Expr)
+            and (statement := _in_place(node)) is not None
+            and isinstance(statement.target, ast.Name)
+        ):
             yield Compiled(statement.target.id, view.holder(node), statement, statement.target, in_place=True)
 
 
-def _in_place(node: ast.AST) -> CompileCall | None:
+def _in_place(node: ast.Expr) -> CompileCall | None:
     """The statement `model.compile(...)` with nothing but options of torch.compile."""
-    call = node.value if isinstance(node, ast.Expr) else None
+    call = node.value
     if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Attribute):
         return None
     own = call.func.attr == "compile" and {k.arg for k in call.keywords} <= _IN_PLACE

@@ -33,6 +33,7 @@ from compilefix.source.definitions import Function
 from compilefix.source.module import Module
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import is_literal
+from compilefix.source.texts import word_start
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,10 @@ class Legality:
     def stores_attribute(self, name: str) -> bool:
         """Whether, by its text, something in the project may store or delete an attribute of this name."""
         if name not in self._stored:
-            stored = rf"\.{name}\s*(:[^=\n]+)?=[^=]|\bdel\b[^\n]*\.{name}\b|[\"']{name}[\"']"
-            self._stored[name] = bool(self.inference.project.modules.texts.matching(name, stored))
+            matching = self.inference.project.modules.texts.matching
+            stored = rf"\.{name}\s*(:[^=\n]+)?=[^=]", rf"{name}[\"'](?<=[\"']{name}[\"'])"
+            ways = (*stored, rf"{word_start('del')}\b[^\n]*\.{name}\b")
+            self._stored[name] = any(matching(name, pattern) for pattern in ways)
         return self._stored[name]
 
     def condition(self, test: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:

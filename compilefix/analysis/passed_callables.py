@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from compilefix.source.definitions import Class, Function
 from compilefix.source.module import Module
 from compilefix.source.project import Project
+from compilefix.source.texts import word_start
 
 
 def passed_to(
@@ -75,7 +76,7 @@ def _arguments(
     """What the calls of a function give some of its parameters, and where they stand."""
     own = holder.node.name
     positional = [a.arg for a in (*holder.node.args.posonlyargs, *holder.node.args.args)]
-    for name in project.modules.texts.matching(own, rf"\b{own}\("):
+    for name in project.modules.texts.matching(own, rf"{word_start(own)}\("):
         module = project.modules[name]
         for caller in callers(module):
             for call in caller.of(ast.Call):

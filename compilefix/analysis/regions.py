@@ -405,15 +405,17 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
     yield from _kept_methods(live, facts, inference.project)
     yield from own_hooks(facts.function, inference.project)
     for node in live:
-        if isinstance(node, ast.Call) and node.args and facts.callee(node) in _RUN_WHAT_IS_GIVEN:
-            yield from functions_of(facts.value(node.args[0]), inference.project)
-        if isinstance(node, ast.Call) and node not in facts.calls:
+        if isinstance(node, ast.Call):
+            if node.args and facts.callee(node) in _RUN_WHAT_IS_GIVEN:
+                yield from functions_of(facts.value(node.args[0]), inference.project)
+            if node in facts.calls:
+                continue
             yield from _one_of_several(node.func, facts.function, inference.project)
             called = facts.value(node.func)
             if called.kinds == FUNCTION.kinds and called.elements:  # a `partial` that has a name
                 yield from functions_of(called.elements[0], inference.project)
         # A property runs its getter.
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             base = facts.value(node.value)
             if base.ref is not None and base.is_(Kind.OBJECT):
                 cls = inference.project.resolve(base.ref)

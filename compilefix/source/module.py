@@ -235,10 +235,11 @@ class Module:
         """For each attribute that something is assigned to whether it is nothing but tuples and None."""
         kept: dict[str, bool] = {}
         plain: set[ast.expr] = set()
-        for node in ast.walk(self.tree):
+        nodes = walk(self.tree)
+        for node in nodes:
             if isinstance(node, ast.Assign) and _is_tuple_or_none(node.value):
                 plain.update(node.targets)
-        for node in ast.walk(self.tree):
+        for node in nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                 kept[node.attr] = kept.get(node.attr, True) and node in plain
             elif isinstance(node, ast.ClassDef):

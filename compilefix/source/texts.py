@@ -25,6 +25,14 @@ _SEARCHES = frozenset({"mentioning", "matching"})
 """The questions for which the text of each file is searched."""
 
 
+def word_start(name: str) -> str:
+    """A pattern for a name where a word begins with it.
+
+    One that begins with plain text is searched more than ten times as fast as one that begins with `\\b`.
+    """
+    return rf"{name}(?<!\w{name})"
+
+
 class Texts:
     """Questions about a project that the texts of its files answer, each with names of modules in their order.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from compilefix.source.files import SourceFile
-from compilefix.source.texts import Texts
+from compilefix.source.texts import Texts, word_start
 
 PROJECT = {
     "pkg": "from pkg.api import *\n",
@@ -81,3 +82,9 @@ def test_what_was_asked_can_be_asked_again_of_other_texts() -> None:
     assert sum(changed.answer(question) != answer for question, answer in asked) == 3
     project.begin()
     assert project.asked == ()
+
+
+@pytest.mark.parametrize("text", ["ab", "ab(", "xab", "_ab", "x.ab", "x ab", "xab ab", "ab_ (ab", "é.ab", "éab", ""])
+def test_a_word_is_found_where_it_begins(text: str) -> None:
+    found = [match.start() for match in re.finditer(word_start("ab"), text)]
+    assert found == [match.start() for match in re.finditer(r"\bab", text)]
