@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from compilefix.analysis.registered import registered
@@ -44,11 +45,13 @@ def asks_for_unpassed(test: ast.expr, scope: Scope) -> bool:
     stores = [store for store in scope.names(name.id, stores=True) if store not in later]
     if not all(_stands_behind(text, store, scope) for store in stores):
         return False
-    facts, given = scope.legality.inference.facts, _given_by_callers(name.id, scope)
-    sizes = leaves_out is _is_number
-    return bool(given) and all(
-        leaves_out(value) or (sizes and value is not None and facts(caller).value(value).is_(*NO_TENSORS))
-        for caller, value in given
+    facts, sizes = scope.legality.inference.facts, leaves_out is _is_number
+    return _always_given(
+        name.id,
+        scope,
+        lambda caller, value: (
+            leaves_out(value) or (sizes and value is not None and facts(caller).value(value).is_(*NO_TENSORS))
+        ),
     )
 
 
@@ -56,9 +59,9 @@ def is_given(name: str, scope: Scope, *kinds: Kind) -> bool:
     """Whether each call that is seen gives a parameter something that is not None, and of one of some kinds."""
     if name not in defaults(scope.function):
         return False
-    facts, given = scope.legality.inference.facts, _given_by_callers(name, scope)
+    facts = scope.legality.inference.facts
     some = tuple(kind for kind in kinds or _SOMETHING if kind is not Kind.NONE)
-    return bool(given) and all(value is not None and facts(caller).value(value).is_(*some) for caller, value in given)
+    return _always_given(name, scope, lambda caller, value: value is not None and facts(caller).value(value).is_(*some))
 
 
 def is_kept_by_callers(name: str, scope: Scope, depth: int = 4) -> bool:
@@ -66,8 +69,7 @@ def is_kept_by_callers(name: str, scope: Scope, depth: int = 4) -> bool:
 
     Also by way of parameters of what calls: `lbs(x, self.parents)`, which goes on to `chain(parents)`.
     """
-    given = _given_by_callers(name, scope)
-    return bool(given) and all(_is_kept(value, scope.in_function(caller), depth) for caller, value in given)
+    return _always_given(name, scope, lambda caller, value: _is_kept(value, scope.in_function(caller), depth))
 
 
 def _is_kept(value: ast.expr | None, scope: Scope, depth: int) -> bool:
@@ -112,15 +114,27 @@ def is_off(value: ast.expr | None) -> bool:
     return is_literal(value, False)
 
 
-def _given_by_callers(name: str, scope: Scope) -> list[tuple[Function, ast.expr | None]]:
+def _always_given(name: str, scope: Scope, is_so: Callable[[Function, ast.expr | None], bool]) -> bool:
+    """Whether there are calls that are seen, and what each gives a parameter is so."""
+    seen = False
+    for caller, value in _given_by_callers(name, scope):
+        if not is_so(caller, value):
+            return False
+        seen = True
+    return seen
+
+
+def _given_by_callers(name: str, scope: Scope) -> Iterator[tuple[Function, ast.expr | None]]:
     """What the calls of the function that are seen give a parameter, each with the function that calls.
 
-    Those on the way to the function, and where there are such, those in other files too: each leads to it.
+    Those on the way to the function, and where there are such, those in other files too: each leads to it. To look for
+    these means to parse and walk what calls something of that name anywhere, so they come last.
     """
     facts = scope.legality.inference.facts
     calls = [(caller, call) for caller, call in scope.calls_here if facts(caller).calls.get(call) is scope.function]
-    calls += scope.calls_elsewhere if calls else ()
-    return [(caller, _given(name, call, scope)) for caller, call in calls if isinstance(call, ast.Call)]
+    yield from ((caller, _given(name, call, scope)) for caller, call in calls if isinstance(call, ast.Call))
+    elsewhere = scope.calls_elsewhere if calls else ()
+    yield from ((caller, _given(name, call, scope)) for caller, call in elsewhere if isinstance(call, ast.Call))
 
 
 def _given(name: str, call: ast.Call, scope: Scope) -> ast.expr | None:
