@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterable, Iterator, Sequence
 
-from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.managers import catches_errors
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.rule import Scope

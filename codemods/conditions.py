@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.operators import are_texts
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.filled_in import is_filled_in
@@ -86,7 +86,7 @@ def named_truth(test: ast.expr, scope: Scope) -> ast.expr | None:
     if any(isinstance(around, ast.For | ast.While) for around in scope.ancestors(definition)):
         return None
     reads = [source for n in ast.walk(given) if isinstance(n, ast.expr) and (source := read_of(n, scope)) is not None]
-    if any(scope.legality.writer(scope.value(s).storage, (), scope.facts) is not None for s in reads):
+    if any(scope.legality.memory.writer(scope.value(s).storage, (), scope.facts) is not None for s in reads):
         return None
     if not (_is_new_truth(given, scope) if isinstance(given, ast.Call) else _is_compared(given, scope)):
         return None

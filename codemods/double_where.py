@@ -69,7 +69,7 @@ def double_where(given: Given, when: tuple[str, bool], scope: Scope, template: T
 def _replaced(node: ast.expr, scope: Scope) -> dict[ast.expr, float | None]:
     """The operands to replace and by what, None for ones of their dtype; none where that would not be enough."""
     found: dict[ast.expr, float | None] = {}
-    for culprit in () if records_none(scope, node) else scope.legality.culprits(node, scope.facts):
+    for culprit in () if records_none(scope, node) else scope.legality.derivatives.culprits(node, scope.facts):
         operands, promotes = _operands(culprit, scope), _promotes(culprit, scope)
         divisor = divisor_of(culprit, scope) if isinstance(culprit, ast.BinOp) else None
         for operand, safe in operands.items():

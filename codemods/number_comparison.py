@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value
 from compilefix.codemods.number_reads import decides, read_of
 from compilefix.codemods.rule import Scope
@@ -32,7 +32,7 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
     found = scope.value(source)
     if cast == "bool":
         return None
-    if scope.legality.writer(found.storage, (), scope.facts) is not None:
+    if scope.legality.memory.writer(found.storage, (), scope.facts) is not None:
         return None
     names = scope.function.places(node.id)
     if len(names) != len(loads) + 1:

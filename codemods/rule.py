@@ -13,8 +13,9 @@ from typing import ClassVar, TypeVar
 from compilefix.analysis.failures import failure_handlers
 from compilefix.analysis.host_code import is_test_file
 from compilefix.analysis.infer import FunctionFacts
-from compilefix.analysis.legality import Legality, Obstacle
+from compilefix.analysis.legality import Legality
 from compilefix.analysis.live_code import effects_at_the_boundary, live_nodes
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.tensor_functions import NEVER_COMPILED
 from compilefix.analysis.values import Value

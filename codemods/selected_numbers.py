@@ -7,7 +7,7 @@ import struct
 import sys
 from collections.abc import Sequence
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.added_in_place import added_after
 from compilefix.codemods.computed_truths import is_looked_up

@@ -6,8 +6,10 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 
+from compilefix.analysis.derivatives import reached
 from compilefix.analysis.leaves import ANY_LEAF, are_same, leaf_of
-from compilefix.analysis.legality import Obstacle, reached
+from compilefix.analysis.obstacles import Obstacle
+from compilefix.analysis.same_type import same_type
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
@@ -73,7 +75,7 @@ def judge_selection(
     if not all(v.is_tensor for v in values):
         template.refuse(_asked_for_type(names, scope.statement(at), scope))
     kept = [v for side, v in zip(sides, values, strict=True) if side is None or _shares(side.node, v, scope)]
-    template.refuse(scope.legality.aliasing(names, kept, scope.statement(at), scope.facts))
+    template.refuse(scope.legality.memory.aliasing(names, kept, scope.statement(at), scope.facts))
     asked = _OF_ONE_TENSOR if kept else frozenset[str]()
     if not all(are_same(value.leaves, values[-1].leaves) for value in values):
         asked |= {"requires_grad"}
@@ -214,7 +216,7 @@ def _selected(
     unmended = [side.node for side in sides if side is not None and side.node not in finite]
     yield from scope.legality.indices(unmended, scope.facts)
     if not _is_truth(values, names, at):
-        yield from scope.legality.same_type(*values)
+        yield from same_type(*values)
     yield from _unlike(sides, scope, at, names)
     then, orelse = (side.node if side is not None else None for side in sides)
     kept = frozenset(names) if None in sides else frozenset[str]()
@@ -223,12 +225,12 @@ def _selected(
         if side is None:
             for name in names:
                 if name.replace(".", "").isidentifier() and name not in used:
-                    yield from scope.legality.kept(name, value, scope.statement(at), scope.facts)
-    yield from scope.legality.gradients(then, orelse, values, scope.facts, kept, finite)
+                    yield from scope.legality.derivatives.kept(name, value, scope.statement(at), scope.facts)
+    yield from scope.legality.derivatives.gradients(then, orelse, values, scope.facts, kept, finite)
     if values[0].leaves or values[1].leaves:
         earlier = [step for side in sides if side is not None for step in side.steps[:-1]]
-        yield from scope.legality.finite(earlier, scope.facts)
-    yield from scope.legality.saved(steps, computed or scope.statement(at), scope.facts)
+        yield from scope.legality.derivatives.finite(earlier, scope.facts)
+    yield from scope.legality.memory.saved(steps, computed or scope.statement(at), scope.facts)
     if is_changed(scope, at) and not is_only_computed_with(names, scope, at):
         yield from _unrecorded(sides, values, scope, at)
 

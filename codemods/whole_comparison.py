@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import Value, may_share
 from compilefix.analysis.written_memory import is_outside

@@ -13,7 +13,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import may_share
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.names import free_name
@@ -172,7 +172,7 @@ def block_obstacles(found: Blocks, scope: Scope) -> Iterator[Obstacle]:
         yield Obstacle(f"`{shown}` is not proved to be a tensor under a name")
     if overlaps(found.filled, scope):
         yield Obstacle(f"elements of `{shown}` may share memory: several of them cannot be written at once")
-    yield from scope.legality.write_in_place(shown, filled)
+    yield from scope.legality.memory.write_in_place(shown, filled)
     if filled.rank is None:
         reason = f"`{shown}` is not proved to have as many dimensions as the blocks, and else raises with another text"
         yield Obstacle(reason, "enough-dimensions")

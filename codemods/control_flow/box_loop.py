@@ -14,7 +14,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.control_flow.rows import Rows, rows_of
 from compilefix.codemods.control_flow.sizes import Sizes
@@ -253,7 +253,7 @@ def box_obstacles(found: Boxes, scope: Scope) -> Iterator[Obstacle]:
         yield Obstacle(f"`{shown}` is not proved to be a tensor under a name")
     if any(overlaps(part, scope) for part in ast.walk(found.filled) if isinstance(part, ast.expr)):
         yield Obstacle(f"rows of `{shown}` may share memory: several of them cannot be written at once")
-    yield from scope.legality.write_in_place(shown, filled)
+    yield from scope.legality.memory.write_in_place(shown, filled)
     needed = len(found.sides) + 1
     if filled.rank is None:
         reason = f"`{shown}` is not proved to have {needed} dimensions, and else raises with another text"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from compilefix.analysis.in_place import becomes_new_tensor, memory_shared
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value, join_all
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.constant_tests import always_holds
@@ -218,8 +218,8 @@ def _bind_results(
         if reason is not None:
             return reason
     template.refuse(scope.legality.both_evaluated([call], scope.facts))
-    template.refuse(scope.legality.finite([call], scope.facts))
-    template.refuse(scope.legality.saved([call], around, scope.facts))
+    template.refuse(scope.legality.derivatives.finite([call], scope.facts))
+    template.refuse(scope.legality.memory.saved([call], around, scope.facts))
     branch.unpacked.append(f"{', '.join(targets)} = {template.use(call)}")
     return None
 

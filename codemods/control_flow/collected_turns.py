@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import ARRAYS
 from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.conditions import condition, is_tensor_test, needs_own_if, order_kept, split_static
@@ -251,10 +251,12 @@ def _obstacles(turn: CollectedTurn, scope: Scope) -> Iterator[Obstacle]:
             yield Obstacle(f"the derivative of `{snippet(mended)}` is not finite where the turn was skipped")
     if value.dtype not in ("bool", "int"):
         yield Obstacle("what the skipped turn uses gets gradients of zeros instead of None", "gradient-zeros")
-        yield from scope.legality.finite([v for v in computed if v not in finite_sides([v], scope)], scope.facts)
+        yield from scope.legality.derivatives.finite(
+            [v for v in computed if v not in finite_sides([v], scope)], scope.facts
+        )
         if value.leaves:
             yield Obstacle("the derivative of the skipped turn could be NaN, also times zero", "finite-derivative")
-    yield from scope.legality.saved(computed, turn.body[0], scope.facts)
+    yield from scope.legality.memory.saved(computed, turn.body[0], scope.facts)
     yield from scope.recomputed(test)
 
 

@@ -15,7 +15,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.conditions import condition, is_tensor_test, needs_own_if, order_kept, split_static
 from compilefix.codemods.control_flow.branch_acts import act_lines, noted_call
 from compilefix.codemods.control_flow.exits import Exit, assigned_in, exit_of
@@ -76,7 +76,7 @@ def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edi
         template.refuse([Obstacle(own)])
         return ()
     if writes(way):
-        template.refuse(scope.legality.finite(computed(way), scope.facts))
+        template.refuse(scope.legality.derivatives.finite(computed(way), scope.facts))
     template.refuse(_guards_stand(found, scope))
     heads = Template()
     lines = act_lines(found.acts, scope, heads) if found.acts else ([], [])
@@ -186,7 +186,7 @@ def _edits(
         names, named, later = _named_conditions(found, tests, heads, scope, evaluated=agreed is None)
     if early:
         # The names on both sides are the same, and what they stand for is not.
-        template.refuse(scope.legality.finite(computed(way), scope.facts))
+        template.refuse(scope.legality.derivatives.finite(computed(way), scope.facts))
     tested = tested_divisors(found.tests[0], found, scope) if names and len(tests) == 1 else []
     safely = divided_safely([d for d in tested if not own.reads(d)], names[0], heads, scope) if tested else {}
     head = [*first, *named, *noted, *_step_lines(found, own, heads, safely)]
@@ -407,6 +407,6 @@ def _steps_stand(found: Exit, scope: Scope, template: Template) -> str | None:
             return "a branch returns, and does more than return a value"
         owner = next(s for s in found.ifs if step in ast.walk(s))
         template.refuse(scope.legality.both_evaluated([step.value], scope.facts))
-        template.refuse(scope.legality.finite([step.value], scope.facts))
-        template.refuse(scope.legality.saved([step.value], owner, scope.facts))
+        template.refuse(scope.legality.derivatives.finite([step.value], scope.facts))
+        template.refuse(scope.legality.memory.saved([step.value], owner, scope.facts))
     return None

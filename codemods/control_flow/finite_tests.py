@@ -39,7 +39,7 @@ def given_nan(test: ast.expr, then: Sequence[ast.expr], orelse: Sequence[ast.exp
         for value in finite:
             if not scope.value(value).leaves or not _reads(value, names):
                 continue
-            if next(scope.legality.finite([value], scope.facts), None) is not None:
+            if next(scope.legality.derivatives.finite([value], scope.facts), None) is not None:
                 return (
                     f"`{snippet(value)}` would be computed of NaN or infinity too, for which "
                     f"`{ast.unparse(test)}` asks, and its gradient is NaN then"
@@ -56,7 +56,7 @@ def given_nan(test: ast.expr, then: Sequence[ast.expr], orelse: Sequence[ast.exp
 def _not_finite(value: ast.expr, names: Collection[str], scope: Scope) -> Iterator[ast.expr]:
     """The names and attributes in a value through which a gradient of zero may become NaN."""
     for part in _paths(value):
-        if ast.unparse(part) in names and not scope.legality.passes_zero(part, scope.facts):
+        if ast.unparse(part) in names and not scope.legality.derivatives.passes_zero(part, scope.facts):
             yield part
 
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.arms import Link
 from compilefix.codemods.control_flow.liveness import live_after
@@ -74,7 +74,7 @@ def _is_written_later(statement: ast.stmt, scope: Scope) -> bool:
         assert isinstance(copied, ast.Call)
         assert isinstance(copied.func, ast.Attribute)
         copied = copied.func.value
-        if scope.legality.writer(scope.value(copied).storage, (), scope.facts) is not None:
+        if scope.legality.memory.writer(scope.value(copied).storage, (), scope.facts) is not None:
             return True
     return False
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis import torch_api
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.leaves import ANY_LEAF, leaf_of
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Value
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.names import free_name
@@ -60,7 +60,7 @@ def graph_loop(loop: ast.While, scope: Scope, template: Template) -> str | None:
         if first.shape_id is None or first.shape_id != last.shape_id or first.dtype_id != last.dtype_id:
             reason = f"a turn is not proved to keep the shape and dtype of `{name}`"
             template.refuse([Obstacle(reason, "same-shape-dtype")])
-    template.refuse(scope.legality.aliasing(names, [*before, *after], loop, scope.facts))
+    template.refuse(scope.legality.memory.aliasing(names, [*before, *after], loop, scope.facts))
     asked, turn = free_name("goes_on", scope), free_name("turn", scope)
     torch, all_names = torch_name(scope), ", ".join(names)
     comma = "," if len(names) == 1 else ""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from compilefix.analysis.in_place import written_always
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
@@ -208,7 +208,7 @@ def _is_temporary(statement: ast.stmt, block: _Block) -> bool:
         return False
     block.template.refuse(evaluated_always(value, statement, block.scope))
     if block.scope.value(value).leaves:  # what is put somewhere may be made of it
-        block.template.refuse(block.scope.legality.finite([value], block.scope.facts))
+        block.template.refuse(block.scope.legality.derivatives.finite([value], block.scope.facts))
     return True
 
 

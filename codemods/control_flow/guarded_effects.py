@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 
 from compilefix.analysis import live_code
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
 from compilefix.codemods.host_effects.calls import kind_of
 from compilefix.codemods.host_effects.deferral import deferred_if

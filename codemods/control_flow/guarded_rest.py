@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.conditions import is_tensor_test, split_static
 from compilefix.codemods.control_flow.whole_arms import selected_rest
 from compilefix.codemods.finding import Edit

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.gradient_mode import records_none
 from compilefix.codemods.rule import Scope

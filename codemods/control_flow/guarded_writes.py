@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.in_place import becomes_new_tensor, keeps_no_operand, kept_result, written_always
 from compilefix.analysis.leaves import ANY_LEAF
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.totality import fits
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.control_flow.masks import Mask, selects_all, selects_nothing
@@ -70,7 +70,7 @@ class GuardedWrite:
         if ANY_LEAF in value.leaves or not value.leaves <= memory.leaves:
             yield Obstacle(f"{reason}: its gradient would be zeros instead of None", "gradient-zeros")
         # A gradient of zero flows back through what is put there, also through what was computed before.
-        found = scope.legality.gradients(self.put, None, (value, memory), facts)
+        found = scope.legality.derivatives.gradients(self.put, None, (value, memory), facts)
         yield from (obstacle for obstacle in found if obstacle.assumption != "gradient-zeros")
         kept = self.whole and not keeps_no_operand(self.put, facts)
         if kept and any(may_share(scope.value(n).storage, memory.storage) for n in _uncopied(self.put)):
@@ -168,7 +168,7 @@ def evaluated_always(node: ast.expr, statement: ast.stmt, scope: Scope) -> Itera
     """The same for what is computed behind a guard: also what it keeps for the backward pass must stay as it is."""
     yield from evaluated(node, scope)
     if scope.value(node).leaves:
-        yield from scope.legality.saved([node], statement, scope.facts)
+        yield from scope.legality.memory.saved([node], statement, scope.facts)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.in_place import OUTSIDE, written_always
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import UNKNOWN, Value
 from compilefix.codemods.control_flow.branches import keeps_type
 from compilefix.codemods.devices import on_default_device
@@ -175,7 +175,7 @@ def _zeros_back(write: _Write, scope: Scope) -> Iterator[Obstacle]:
     for operand in write.operands:
         value = scope.value(operand)
         if value.leaves:
-            yield from scope.legality.gradients(operand, None, (value, memory), scope.facts)
+            yield from scope.legality.derivatives.gradients(operand, None, (value, memory), scope.facts)
             if not all(_adds(call, scope) for call in write.calls) or isinstance(write.operator, ast.Mult | ast.Div):
                 reason = f"the derivative by `{snippet(operand)}` is not finite for every value"
                 yield Obstacle(f"{reason}: where nothing was written it could give NaN", "finite-derivative")

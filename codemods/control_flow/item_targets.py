@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.in_place import written_always
 from compilefix.analysis.leaves import are_same
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value, replace
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selected_numbers import exact
@@ -228,8 +228,8 @@ def judge_item(
         for part in (target.value, target.slice):
             template.refuse(scope.legality.computed_again(part, scope.facts))
     template.refuse(_fits(target, memory, [scope.value(side.node) for side in given], mixed=mixed or None not in sides))
-    template.refuse(scope.legality.finite(steps, scope.facts))
-    template.refuse(scope.legality.saved(steps, node, scope.facts))
+    template.refuse(scope.legality.derivatives.finite(steps, scope.facts))
+    template.refuse(scope.legality.memory.saved(steps, node, scope.facts))
     known = [scope.value(side.node).leaves for side in given]
     alike = len(given) == len(sides) and all(are_same(known[0], other) for other in known)
     if any(known) and not alike:

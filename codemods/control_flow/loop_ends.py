@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.conditions import is_tensor_test, split_static
 from compilefix.codemods.kept_attributes import never_set_later, only_init_sets
 from compilefix.codemods.rule import Scope

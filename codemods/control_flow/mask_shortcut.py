@@ -28,7 +28,7 @@ import re
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.analysis.writes import last_line
 from compilefix.codemods.conditions import is_tensor_test
@@ -252,7 +252,7 @@ def _definition(test: ast.expr, scope: Scope) -> ast.expr:
 
 def _given_again(mask: ast.expr, test: ast.expr, scope: Scope) -> bool:
     """Whether a mask is another one, or holds something else, behind the line that asked for it."""
-    for writer in scope.legality.writers(scope.value(mask).storage, (), scope.facts):
+    for writer in scope.legality.memory.writers(scope.value(mask).storage, (), scope.facts):
         if last_line(writer, scope.facts) >= test.lineno:
             return True
     names = (n for n in ast.walk(mask) if isinstance(n, ast.Name))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.in_place import becomes_new_tensor, memory_shared
 from compilefix.analysis.leaves import are_sure, leaf_of, settled
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value, replace
 from compilefix.codemods.bound_names import unbound_before
 from compilefix.codemods.conditions import condition, is_truth
@@ -374,8 +374,8 @@ class _Turn:
         whole = bindings[0].node is None
         if whole:
             template.refuse(scope.legality.both_evaluated([statement.value], facts))
-            template.refuse(scope.legality.finite([statement.value], facts))
-            template.refuse(scope.legality.saved([statement.value], statement, facts))
+            template.refuse(scope.legality.derivatives.finite([statement.value], facts))
+            template.refuse(scope.legality.memory.saved([statement.value], statement, facts))
         targets: list[str] = []
         chosen: list[tuple[str, Given, str]] = []
         for index, binding in enumerate(bindings):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, order_kept, split_static
 from compilefix.codemods.finding import Edit

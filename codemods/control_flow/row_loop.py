@@ -51,7 +51,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.control_flow.block_loop import Blocks, block_code, block_obstacles, blocks_of
 from compilefix.codemods.control_flow.box_loop import Boxes, box_code, box_obstacles, box_value, boxes_of
@@ -206,7 +206,7 @@ def _obstacles(
         yield Obstacle(f"`{shown}` may share memory with what else is written, in another order then")
     if any(may_share(scope.value(other.part.tensor).storage, lengths.storage) for other in fills):
         yield Obstacle("the lengths may share memory with the rows")
-    yield from scope.legality.write_in_place(shown, filled)
+    yield from scope.legality.memory.write_in_place(shown, filled)
 
 
 def _other_name(one: ast.expr, other: ast.expr, scope: Scope) -> bool:

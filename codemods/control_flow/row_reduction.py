@@ -39,7 +39,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import may_share
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.rows import Part, Rows, part_of_row, rows_match, rows_of, with_read
@@ -202,7 +202,7 @@ def _fills(filled: ast.expr, rows: Rows, found: _Reduced, scope: Scope) -> Itera
     read = (tensor, scope.value(found.part.lengths))
     if any(may_share(value.storage, other.storage) for other in read):
         yield Obstacle(f"`{shown}` may share memory with what is read")
-    yield from scope.legality.write_in_place(shown, value)
+    yield from scope.legality.memory.write_in_place(shown, value)
     if value.dtype is None or (value.dtype != "float" and tensor.dtype != value.dtype):
         yield Obstacle(f"`{shown}` is not proved to be floating", "same-shape-dtype")
     if value.rank is None or tensor.rank is None or value.rank != (1 if found.total else tensor.rank - 1):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope

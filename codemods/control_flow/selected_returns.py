@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import may_share
 from compilefix.analysis.written_memory import PLAIN
 from compilefix.codemods.control_flow.exits import Exit
@@ -87,7 +87,7 @@ class SelectedReturns:
             self._selection(sides, last, body, names[index] if names else None) for index, sides in enumerate(elements)
         ]
         scope = self.scope
-        self.template.refuse(scope.legality.saved(self.early, self.found.ifs[0], scope.facts))
+        self.template.refuse(scope.legality.memory.saved(self.early, self.found.ifs[0], scope.facts))
         self.template.refuse(body.obstacles)
         for index in range(len(self.tests) + 1):
             side = [sides[index].id for sides in elements if isinstance(sides[index], ast.Name)]  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.bound_names import unbound_before
 from compilefix.codemods.conditions import condition, is_tensor_test, needs_own_if, order_kept, split_static
@@ -287,7 +287,7 @@ def _selection(
         return None
     for arm in arms:
         values = {name: scope.value(side.node) for name, side in arm.assigns.items() if name in results}
-        template.refuse(scope.legality.together(values, node, scope.facts))
+        template.refuse(scope.legality.memory.together(values, node, scope.facts))
     selections: list[str] = []
     for name in order:
         if name not in results:

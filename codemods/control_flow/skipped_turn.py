@@ -28,7 +28,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
+from compilefix.analysis.same_type import same_type
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.bound_names import unbound_before, unbound_where_skipped
 from compilefix.codemods.conditions import condition, is_tensor_test
@@ -407,15 +408,15 @@ def _obstacles(turn: Turn, names: Sequence[str], scope: Scope) -> Iterator[Obsta
         if new is None or new.is_unknown or not old.is_tensor:
             yield Obstacle(f"`{name}` is not proved to keep its shape and dtype", "same-shape-dtype")
         else:
-            yield from scope.legality.same_type(old, new)
+            yield from same_type(old, new)
         if (new is None or new.dtype not in ("bool", "int")) and old.dtype not in ("bool", "int"):
             yield Obstacle("what the skipped turn uses gets gradients of zeros instead of None", "gradient-zeros")
             yield Obstacle("the derivative of the skipped turn could be NaN, also times zero", "finite-derivative")
     computed = [n for s in turn.skipped for n in ast.walk(s) if isinstance(n, ast.expr) and scope.parents.get(n) is s]
-    yield from scope.legality.saved(computed, turn.skipped[0], scope.facts)
+    yield from scope.legality.memory.saved(computed, turn.skipped[0], scope.facts)
     # What a turn hands on (`x = y`) is another tensor now, as what the turn before it left.
     kept = [values[name] for values in (before, after) for name in names if name in values]
-    yield from scope.legality.aliasing(names, kept, turn.skipped[0], scope.facts)
+    yield from scope.legality.memory.aliasing(names, kept, turn.skipped[0], scope.facts)
 
 
 def _after(turn: Turn, names: Sequence[str], scope: Scope) -> dict[str, Value]:

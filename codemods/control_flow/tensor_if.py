@@ -76,7 +76,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.capture_flags import SHAPES, switched_on
 from compilefix.codemods.conditions import condition, is_tensor_test, split_static, tensor_tests, tensor_words

@@ -42,7 +42,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.conditions import (
     condition,

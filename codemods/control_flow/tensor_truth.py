@@ -42,7 +42,7 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise, takewhile
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.computed_truths import computed_with, shown_in
 from compilefix.codemods.conditions import condition, is_builtin_truth, tensor_tests
@@ -184,7 +184,7 @@ class TensorTruth(Rule):
             [v for v in node.values if isinstance(v, ast.Name | ast.Attribute)] if isinstance(node, ast.BoolOp) else []
         )
         template.refuse(
-            scope.legality.aliasing([], [scope.value(v) for v in names], scope.statement(node), scope.facts)
+            scope.legality.memory.aliasing([], [scope.value(v) for v in names], scope.statement(node), scope.facts)
         )
         if code is None or template.broken is not None:
             yield self.declined(scope, node, message, template.broken or "the condition is not all tensors")

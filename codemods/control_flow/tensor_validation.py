@@ -49,7 +49,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_tensor_test, perhaps_bool, tensor_tests, tensor_words
 from compilefix.codemods.control_flow.checked_indices import (
@@ -289,7 +289,7 @@ def _at_the_boundary(
             check = [f"{flag} = {one.code}", line]
             check += [f"{name} = {where(scope)}({flag}, {zero}, {name})" for name, zero in zeros.items()]
             check += [f"{name} = {name} & ~{flag}" for name in one.masks]
-            template.refuse(scope.legality.aliasing(own, [before[n] for n in own], node, scope.facts))
+            template.refuse(scope.legality.memory.aliasing(own, [before[n] for n in own], node, scope.facts))
         for use, operator in one.later:
             failing.setdefault(use, (operator, []))[1].append(flag)
         lines += [f"if {one.guard}:", *(f"    {part}" for part in check)] if one.guard else check

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.summaries import filled
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_builtin_truth, is_tensor_test

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.in_place import OUTSIDE, written_always
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.guarded_effects import is_noted

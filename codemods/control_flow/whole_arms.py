@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from compilefix.analysis.in_place import becomes_new_tensor
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import ANY_MEMORY, Kind, Value, join_all, may_share, replace
 from compilefix.codemods.bound_names import unbound_before, unbound_behind
@@ -105,7 +105,7 @@ def selected_arms(
         lines += arm.lines
         given = {name: _given(name, arm, value_before(name, node, scope), scope) for name in results}
         values = {name: scope.value(side.node) for name, side in given.items() if side is not None}
-        template.refuse(scope.legality.together(values, node, scope.facts))
+        template.refuse(scope.legality.memory.together(values, node, scope.facts))
     for name in results:
         lines.append(_selected(name, arms, flags, node, scope, template))
     if not results and not any(flag in line for line in lines[len(tests) :] for flag in flags):
@@ -317,8 +317,8 @@ class _Writer:
         scope, template = self.scope, self.template
         template.refuse(scope.legality.both_evaluated([node], scope.facts))
         if not finite_sides([node], scope):
-            template.refuse(scope.legality.finite([node], scope.facts))
-        template.refuse(scope.legality.saved([node], self.node, scope.facts))
+            template.refuse(scope.legality.derivatives.finite([node], scope.facts))
+        template.refuse(scope.legality.memory.saved([node], self.node, scope.facts))
 
     def _block(self, statement: ast.If | ast.For | ast.With) -> list[str]:
         scope = self.scope

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.dynamic_shapes.definitions import definition_of, mask_kept, unused_then
 from compilefix.codemods.dynamic_shapes.masks import Mask
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import Value, may_share
 from compilefix.analysis.written_memory import is_outside
@@ -379,7 +379,7 @@ def _changes_within(
     defined = {n.id for d in definitions for n in d.targets if isinstance(n, ast.Name)}
     uses = [n for n in inside if isinstance(n, ast.Name) and n.id in defined]
     repeats = (ast.For, ast.AsyncFor, ast.While, ast.comprehension)
-    for node in scope.legality.writers(memory, names, scope.facts):
+    for node in scope.legality.memory.writers(memory, names, scope.facts):
         if node in inside:
             below = set(ast.walk(node))
             again = any(isinstance(n, repeats) and node in set(ast.walk(n)) for n in (at, *inside))

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.counts import count_uses, raised_instead
 from compilefix.codemods.dynamic_shapes.definitions import reads_of

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.dynamic_shapes.definitions import definition_of, reads_of, unused_then
 from compilefix.codemods.dynamic_shapes.masks import boolean, whole_mask
 from compilefix.codemods.finding import Edit

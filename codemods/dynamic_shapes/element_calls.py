@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes import row_functions
 from compilefix.codemods.dynamic_shapes.row_layers import ROW_LAYERS, row_layer

@@ -44,7 +44,7 @@ def count_behind(skip: ast.If, loop: ast.For, routing: Routing, scope: Scope) ->
     if not same or not isinstance(chosen, ast.Name):
         return None
     memory = scope.value(chosen).storage
-    if scope.legality.writer(memory, (), scope.facts) is not None:
+    if scope.legality.memory.writer(memory, (), scope.facts) is not None:
         return None  # the loop may see other experts than were counted
     return statement if all(s.lineno < statement.lineno for s in scope.names(chosen.id, stores=True)) else None
 

@@ -50,7 +50,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.dynamic_shapes.element_calls import ROWS
 from compilefix.codemods.dynamic_shapes.expert_forms import sum_of
 from compilefix.codemods.dynamic_shapes.expert_masks import routings_by_mask

@@ -39,7 +39,7 @@ import ast
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.dynamic_shapes.counts import count_uses
 from compilefix.codemods.dynamic_shapes.true_places import Asked, Listed, asked_of, listed_places
 from compilefix.codemods.finding import Edit, Finding, Fix
@@ -153,7 +153,7 @@ def _shared(places: Sequence[Asked], scope: Scope) -> Iterator[Obstacle]:
     if len(read) < 2:
         return
     for node in read:
-        if scope.legality.writer(scope.value(node).storage, (), scope.facts) is not None:
+        if scope.legality.memory.writer(scope.value(node).storage, (), scope.facts) is not None:
             yield Obstacle(f"`{snippet(node)}` is written into, and the list with it")
             return
     above = [(node, scope.parents.get(node)) for node in read]
@@ -258,7 +258,7 @@ def _stays(source: ast.expr, scope: Scope) -> Iterator[Obstacle]:
     """Whether a mask that has a name already keeps its value until a place is read."""
     if isinstance(source, ast.Name):
         stores = len(scope.names(source.id, stores=True)) + scope.function.takes(source.id)
-        if stores != 1 or scope.legality.writer(scope.value(source).storage, (), scope.facts) is not None:
+        if stores != 1 or scope.legality.memory.writer(scope.value(source).storage, (), scope.facts) is not None:
             yield Obstacle(f"`{source.id}` may be another before a place is read")
 
 

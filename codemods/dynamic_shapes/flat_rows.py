@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 

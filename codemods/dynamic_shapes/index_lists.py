@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.counts import count_uses, names_of, raised_instead
 from compilefix.codemods.dynamic_shapes.definitions import parts_of, reads_of
@@ -151,7 +151,7 @@ def _all_numbers(asked: ast.expr) -> bool:
 def unchanged(mask: ast.expr, scope: Scope) -> Iterator[Obstacle]:
     """Whether the mask, if it is one that has a name, is not written while the name of the list stands for it."""
     made = isinstance(mask, ast.Compare | ast.UnaryOp | ast.BinOp)
-    if not made and scope.legality.writer(scope.value(mask).storage, (), scope.facts) is not None:
+    if not made and scope.legality.memory.writer(scope.value(mask).storage, (), scope.facts) is not None:
         yield Obstacle(f"`{snippet(mask)}` is written in place")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.dynamic_shapes.definitions import reads_of
 from compilefix.codemods.dynamic_shapes.index_lists import place_of, unchanged
 from compilefix.codemods.dynamic_shapes.mask_dimensions import of_rows

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.dynamic_shapes.atoms import code_of
 from compilefix.codemods.dynamic_shapes.definitions import whole_of, wholes_of
 from compilefix.codemods.dynamic_shapes.drafts import Draft, bracketed, merged_code, replaced_in, rewritten_statement

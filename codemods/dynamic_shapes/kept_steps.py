@@ -25,7 +25,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.dynamic_shapes.definitions import (
     Origin,
     Part,

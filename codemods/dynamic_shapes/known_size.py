@@ -105,7 +105,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.dynamic_shapes.class_numbers import FirstPlaces, first_places
 from compilefix.codemods.dynamic_shapes.column_lists import column_edits, column_list

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 from compilefix.source.operators import OPPOSITE, TURNED
@@ -97,7 +97,7 @@ def _made_once(mask: ast.Name, tensor: ast.expr, at: ast.stmt, scope: Scope) -> 
     if statement is None or _loops_round(statement, scope) != _loops_round(at, scope):
         return None
     value = scope.value(statement.value)
-    if scope.legality.writer(value.storage, (), scope.facts) is not None:
+    if scope.legality.memory.writer(value.storage, (), scope.facts) is not None:
         return None
     read = names_in(statement.value, tensor)
     moved = (s for name in read for s in scope.names(name, stores=True))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.dynamic_shapes import row_functions
 from compilefix.codemods.dynamic_shapes.definitions import unused_then

@@ -9,7 +9,7 @@ import ast
 import math
 from collections.abc import Iterator
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.atoms import known_value
 from compilefix.codemods.dynamic_shapes.masks import UNNAMED, boolean, laid_over, whole_mask

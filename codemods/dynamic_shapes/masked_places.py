@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.definitions import definition_of, mask_kept, unused_then
 from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, has_place, same_mask, whole_mask

@@ -93,7 +93,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.added_rows import AddedRows, accumulated, added_rows
 from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then, wholes_of
@@ -396,7 +396,7 @@ def _rewritten(
     replaced = elements.replaced(tree, value, over, template)
     if value.leaves:
         others = [elements.atoms[t] for t in elements.atoms if t != name and t not in replaced]
-        elements.obstacles.extend(scope.legality.saved(others, node, scope.facts))
+        elements.obstacles.extend(scope.legality.memory.saved(others, node, scope.facts))
     if name in elements.bases and name not in replaced and value.leaves and not _linear(tree, elements):
         # The backward pass may need the old elements, which are overwritten.
         replaced[name] = f"{name}.clone()"

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from compilefix.analysis.docstrings import listed_parameters
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.dynamic_shapes.mask_dimensions import of_rows, same_dimensions, spans
 from compilefix.codemods.rule import Scope

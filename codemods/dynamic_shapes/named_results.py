@@ -97,7 +97,7 @@ def _follows(statement: ast.stmt, node: ast.stmt, scope: Scope) -> bool:
 
 def _kept(mask: Mask, node: ast.stmt, writes: Iterable[Write], scope: Scope) -> bool:
     """Whether the mask is the same at the call and at each write."""
-    if scope.legality.writer(scope.value(mask.node).storage, (), scope.facts) is not None:
+    if scope.legality.memory.writer(scope.value(mask.node).storage, (), scope.facts) is not None:
         return False
     last = max(write.statement.lineno for write in writes)
     read = names_in(mask.node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.dynamic_shapes.masks import boolean, whole_mask
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.dynamic_shapes.masks import is_mask, masked_select_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
@@ -87,7 +87,7 @@ def _off(node: ast.expr, scope: Scope, depth: int = 0) -> bool | None:
         made = scope.only_value(node.id)
         if made is None:
             return None
-        written = scope.legality.writer(scope.value(made).storage, (), scope.facts)
+        written = scope.legality.memory.writer(scope.value(made).storage, (), scope.facts)
         return _off(made, scope, depth + 1) if written is None else None
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) and scope.value(node.operand).dtype == "bool":
         return _turned(_off(node.operand, scope, depth + 1))

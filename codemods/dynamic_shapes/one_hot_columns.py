@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.dynamic_shapes.true_places import listing_call
 from compilefix.codemods.rule import Scope

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.dynamic_shapes.definitions import Origin, Way, origin_of
 from compilefix.codemods.dynamic_shapes.masks import boolean
 from compilefix.codemods.dynamic_shapes.off_diagonal import diagonal_of
@@ -53,7 +53,7 @@ def one_in_row(node: ast.Subscript, scope: Scope) -> OneInRow | None:
     if not made or any(value is None or not _is_made(value) for value in made):
         return None
     # Other places may have been added since.
-    written = scope.legality.writer(scope.value(found.mask).storage, (), scope.facts)
+    written = scope.legality.memory.writer(scope.value(found.mask).storage, (), scope.facts)
     return found if written is None else None
 
 

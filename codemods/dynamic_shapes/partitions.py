@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.dynamic_shapes.masks import boolean, is_mask, whole_mask
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Value
 from compilefix.codemods.dynamic_shapes.counts import count_uses, deciding_branch
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ELEMENT_LOSSES, ROWS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.dynamic_shapes.definitions import mask_kept, reads_of, unused_then, wholes_of
 from compilefix.codemods.dynamic_shapes.drafts import Draft, bracketed, is_quotient, merged_code, replaced_in
 from compilefix.codemods.dynamic_shapes.kept_code import kept_together

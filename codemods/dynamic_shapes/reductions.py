@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.counts import indices_of
 from compilefix.codemods.dynamic_shapes.definitions import Origin, Way, origin_of

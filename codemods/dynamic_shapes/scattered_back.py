@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Value
 from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then
 from compilefix.codemods.dynamic_shapes.flat_rows import laid_flat

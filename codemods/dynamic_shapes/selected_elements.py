@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.values import NOTHING, Value, replace
 from compilefix.codemods.control_flow.finite_tests import finite_where, is_infinite
@@ -216,7 +216,9 @@ class Elements(SelectedTree):
     def underivable(self, tree: ast.expr, value: Value) -> Iterator[Obstacle]:
         """Why the derivative of an expression may not be finite where the mask is false."""
         same = replace(value, leaves=NOTHING)  # the tensors that take part are those that did
-        yield from self.scope.legality.gradients(tree, None, (same, same), self.scope.facts, frozenset(self.atoms))
+        yield from self.scope.legality.derivatives.gradients(
+            tree, None, (same, same), self.scope.facts, frozenset(self.atoms)
+        )
 
     def _harmless_numbers(self, bases: Sequence[str]) -> Iterator[dict[str, int]]:
         """Numbers for the bases at which an expression may have a finite derivative: the plainest first."""

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.atoms import known_value, place
 from compilefix.codemods.dynamic_shapes.definitions import Origin, Way, definition_of, origin_of

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations, product
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Const, Kind
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.default_numbers import is_number_by_default, keeps_number, makes_number

@@ -55,7 +55,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SCALARS, SHAPES, switched_on
 from compilefix.codemods.control_flow.guarded_block import empty_with, without_size_guard

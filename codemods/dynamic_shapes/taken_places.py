@@ -22,7 +22,7 @@ import ast
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.ragged_sizes import size_of
 from compilefix.codemods.dynamic_shapes.unknown_places import unknown_size

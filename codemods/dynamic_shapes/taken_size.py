@@ -42,7 +42,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.capture_flags import SHAPES, switched_on
 from compilefix.codemods.dynamic_shapes.size_decision import SizeDecision, fixed_before
 from compilefix.codemods.dynamic_shapes.taken_places import taken_places

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.added_rows import ALONE, AddedRows, accumulated
 from compilefix.codemods.dynamic_shapes.masks import Mask, whole_mask

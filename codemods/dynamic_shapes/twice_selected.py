@@ -69,7 +69,9 @@ def _changes(mask: ast.expr, first: ast.stmt, last: ast.stmt, scope: Scope) -> I
     held = any(isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Store) for n in ast.walk(mask))
     outside = held and not all(scope.value(n).is_tensor for n in read)
     written = set(
-        scope.legality.writers(frozenset[str]().union(*(memory_of(scope.value(n)) for n in read)), names, scope.facts)
+        scope.legality.memory.writers(
+            frozenset[str]().union(*(memory_of(scope.value(n)) for n in read)), names, scope.facts
+        )
     )
     for node in scope.function.nodes:
         if not first.lineno <= getattr(node, "lineno", 0) <= end or node in targets:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.live_code import is_noted
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.codemods.bound_names import unbound_in
 from compilefix.codemods.conditions import is_tensor_test

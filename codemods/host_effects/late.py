@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.masks import mask_of
 from compilefix.codemods.host_effects.calls import kind_of

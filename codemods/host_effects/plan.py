@@ -7,7 +7,7 @@ import builtins
 import keyword
 from dataclasses import dataclass, field
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.host_effects.lasting import changes_later
 from compilefix.codemods.host_effects.texts import source_of

@@ -36,7 +36,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.finding import Finding, Fix

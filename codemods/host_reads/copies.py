@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -28,12 +28,12 @@ def _writes(item: ast.Subscript, scope: Scope) -> Iterator[ast.AST]:
     statement = scope.statement(item)
     around = [node for node in scope.ancestors(item) if isinstance(node, ast.Call)]
     storage = scope.value(item.value).storage
-    writers = [*scope.legality.writers(storage, (), scope.facts)] if storage else []
+    writers = [*scope.legality.memory.writers(storage, (), scope.facts)] if storage else []
     yield from (node for node in writers if node in around)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     parts = [n for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
     names = {n.id for n in parts if isinstance(n.ctx, ast.Store)}
-    yield from scope.legality.writers(frozenset(), names, scope.facts)
+    yield from scope.legality.memory.writers(frozenset(), names, scope.facts)
     loads = [load for name in names for load in scope.names(name)]
     again = any(isinstance(node, ast.For | ast.While) for node in scope.ancestors(statement))
     for node in writers:

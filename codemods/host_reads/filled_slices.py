@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.devices import on_default_device, perhaps_on_default_device
@@ -53,7 +53,7 @@ class FilledSlices:
             yield Obstacle(f"`{shown}` is not proved to be a tensor", "is-tensor")
         if overlaps(self.tensor, scope):
             yield Obstacle(f"elements of `{shown}` may share memory: they cannot be written at once")
-        yield from scope.legality.write_in_place(shown, value)
+        yield from scope.legality.memory.write_in_place(shown, value)
         needed = _dimensions(self.parts)
         if value.rank is None:
             reason = f"`{shown}` is not proved to have {needed} dimensions, and else raises with another text"

@@ -62,7 +62,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.param_groups import keeps_groups
 from compilefix.analysis.values import ARRAYS, Kind, Value
 from compilefix.codemods.capture_flags import SCALARS, switched_on

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.dynamic_shapes.ragged_sizes import selection_of
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.rule import Scope
@@ -84,7 +84,7 @@ def _is_fresh(source: ast.Name, scope: Scope) -> bool:
         return False
     if scope.callee(made) == "torch.where" and len(made.args) != 1:
         return False
-    return next(iter(scope.legality.writers(value.storage, {source.id}, scope.facts)), None) is None
+    return next(iter(scope.legality.memory.writers(value.storage, {source.id}, scope.facts)), None) is None
 
 
 def _unpacked_from(source: ast.Name, scope: Scope) -> ast.expr | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Fix
@@ -104,4 +104,4 @@ def _changes(rows: ast.expr, scope: Scope) -> bool:
     loop = next(a for a in scope.ancestors(rows) if isinstance(a, ast.For))
     within = set(ast.walk(loop))
     names = names_in(rows)
-    return any(node in within for node in scope.legality.writers(scope.value(rows).storage, names, scope.facts))
+    return any(node in within for node in scope.legality.memory.writers(scope.value(rows).storage, names, scope.facts))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.host_reads.captured import sizes_not_captured

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.devices import perhaps_on_default_device
 from compilefix.codemods.host_reads.integer_places import integer_place, is_index

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from compilefix.analysis import values
+from compilefix.analysis.same_type import same_type
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.host_reads.copies import becomes_copy
@@ -99,7 +100,7 @@ def pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
 def _pick_listed(item: ast.Subscript, scope: Scope, flow: Flow) -> None:
     items = scope.value(item.value).elements or ()
     for other in items[1:]:
-        for obstacle in scope.legality.same_type(items[0], other):
+        for obstacle in same_type(items[0], other):
             flow.refuse(obstacle.reason, obstacle.assumption)
     if any(i.leaves for i in items):
         text = f"the items of `{snippet(item.value)}` that are not picked"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_reads.number_flow import Flow, Renderer
@@ -207,7 +207,7 @@ def shared(source: ast.expr, scope: Scope) -> bool:
     storage = scope.value(source).storage
     if not storage or any(token.startswith(("param:", "self.", "global.")) for token in storage):
         return True
-    return scope.legality.writer(storage, (), scope.facts) is not None
+    return scope.legality.memory.writer(storage, (), scope.facts) is not None
 
 
 def _edits(node: ast.expr, code: str, flow: Flow, template: Template, scope: Scope) -> tuple[Edit, ...] | str:

@@ -38,7 +38,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.host_reads.integer_places import integer_place

@@ -37,7 +37,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.kept_branches import kept_in

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.host_reads.copies import becomes_copy

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compilefix.analysis import values
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.conditions import is_truth
 from compilefix.codemods.control_flow.tensor_if import TensorIf
 from compilefix.codemods.control_flow.tensor_ternary import TensorTernary

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Mapping
 
 from compilefix.analysis import values
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.host_reads.number_flow import Flow

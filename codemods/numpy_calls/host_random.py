@@ -44,7 +44,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.tensor_if import TensorIf
 from compilefix.codemods.finding import Finding, Fix

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.numpy_calls.number_origins import function_of, is_integral, origin_of, sequence_origin
 from compilefix.codemods.numpy_calls.number_signs import is_finite, sign_of
 from compilefix.codemods.numpy_calls.number_uses import Use, cast_of, division

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.numpy_calls.number_origins import origin_of
 from compilefix.codemods.numpy_calls.number_signs import sign_of
 from compilefix.codemods.rule import Scope

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.recompiles.dimension_sum import dimension_of, is_length

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Scope

@@ -38,7 +38,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.recompiles.sizes import definition_of, is_size
@@ -125,7 +125,7 @@ class ShapeBranch(Rule):
             template.refuse([Obstacle(reason, "enough-dimensions")])
         before = scope.facts.env_before.get(node, {}).get(tensor.id)
         if before is not None:
-            template.refuse(scope.legality.aliasing([tensor.id], [before], node, scope.facts))
+            template.refuse(scope.legality.memory.aliasing([tensor.id], [before], node, scope.facts))
         return statement
 
 

@@ -38,7 +38,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.overlapping import overlaps

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.function_facts import FunctionFacts
-from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.live_code import live_nodes
+from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.analysis.written_memory import PLAIN

@@ -91,7 +91,7 @@ def writers(text: str) -> list[ast.AST]:
     legality = Legality(Inference(project))
     facts = legality.inference.facts(project.modules["written"].classes["M"].methods["forward"])
     made = next(n for n in ast.walk(facts.function.node) if isinstance(n, ast.Assign))
-    return list(legality.writers(facts.value(made.value).storage, (), facts))
+    return list(legality.memory.writers(facts.value(made.value).storage, (), facts))
 
 
 @pytest.mark.parametrize("name", WAYS)

@@ -393,7 +393,7 @@ class Watcher:
         env = before.facts.env_before.get(before.node, {})
         tensors = {n: env[n].storage for n in changed if n in env and env[n].may_be(Kind.TENSOR)}
         tensors = {n: storage for n, storage in tensors.items() if n in before.state.versions}
-        writer = self.program.legality.writer
+        writer = self.program.legality.memory.writer
         silent = [n for n, storage in tensors.items() if writer(storage, {n}, before.facts) is None]
         # Callers may pass one tensor twice, or to a nested function what it has already, which no claim is about.
         nested = before.facts.function.parent is not None

@@ -1,0 +1,311 @@
+"""Whether the same tensors receive the same gradients where both sides of a branch are computed, and no NaN.
+
+With an incoming gradient of zero, the side that is not taken must pass on zero for every input (measured on torch 2.13
+and 2.11: `torch.where` gives NaN where the derivative of that side is not finite).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from compilefix.analysis import torch_api
+from compilefix.analysis.function_facts import FunctionFacts
+from compilefix.analysis.leaves import are_same, leaf_of, settled
+from compilefix.analysis.live_code import live_nodes
+from compilefix.analysis.obstacles import Obstacle
+from compilefix.analysis.recomputed import atoms
+from compilefix.analysis.shared_memory import SharedMemory
+from compilefix.analysis.values import Kind, Value
+from compilefix.source.snippets import snippet
+
+_LARGEST = 3e38
+"""Of torch's floating dtypes, that compute in float32 at least."""
+_FACTORS = frozenset({"alpha", "beta", "negative_slope"})
+
+
+class Derivatives:
+    """Answers for one project."""
+
+    def __init__(self, memory: SharedMemory) -> None:
+        self._memory = memory
+
+    def gradients(
+        self,
+        then: ast.expr | None,
+        orelse: ast.expr | None,
+        values: tuple[Value, Value],
+        facts: FunctionFacts,
+        kept: frozenset[str] = frozenset(),
+        finite: Collection[ast.expr] = (),
+    ) -> Iterator[Obstacle]:
+        """Whether the same tensors receive the same gradients when both sides are computed and one is selected.
+
+        `finite` are sides that are written so that their derivative is finite where they are not taken.
+        """
+        first, second = values
+        # Beside a tensor a Python integer says nothing of the dtype: `0 if nothing else total / count` is floating. So
+        # is what is selected of `torch.tensor(0)` and a floating tensor.
+        tensors = [value for value in values if value.may_be(Kind.TENSOR)] or [second]
+        if all(value.dtype in ("bool", "int") for value in tensors):
+            return
+        if not are_same(first.leaves, second.leaves):
+            only = settled(first.leaves) ^ settled(second.leaves)
+            sure = {n for n in only if not n.startswith("?")}
+            names = sorted(sure or {leaf_of(n) for n in only if not leaf_of(n).startswith("?")})
+            what = ", ".join(f"`{n}`" for n in names) or "a value of unknown origin"
+            where = "on one side only" if sure or not names else "on one side only in some runs"
+            yield Obstacle(f"{what} takes part {where}: its gradient would be zeros instead of None", "gradient-zeros")
+        sides = (then, orelse)
+        for side, other in zip(sides, reversed(sides), strict=True):
+            if side is not None:
+                if side not in finite:
+                    yield from self._finite_derivative(side, facts)
+                shared = {ast.unparse(a) for a in reached(other, facts)} if other is not None else kept
+                for atom in atoms(side):
+                    value = facts.value(atom)
+                    # The way from an argument to a value computed earlier gets a gradient of zero now, and none before.
+                    if (
+                        value.leaves
+                        and value.may_be(Kind.TENSOR)
+                        and ast.unparse(atom) not in shared
+                        and not self._passes_zero(atom, facts, set())
+                    ):
+                        yield Obstacle(
+                            f"`{ast.unparse(atom)}` was computed before and is used on one side only: "
+                            "a gradient of zero would flow back through it",
+                            "finite-derivative",
+                        )
+
+    def kept(self, name: str, value: Value, statement: ast.AST, facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Whether a gradient of zero may flow back through what a name keeps, where the side taken does not use it."""
+        branch = statement if isinstance(statement, ast.stmt) else None
+        if not value.leaves or value.dtype in ("bool", "int"):
+            return
+        if value.origin and not self._written(value, facts, branch):
+            return
+        line = getattr(statement, "lineno", 0)
+        turns = (n for n in live_nodes(facts) if isinstance(n, ast.For | ast.While))
+        again = any(turn.lineno <= line <= (turn.end_lineno or 0) for turn in turns)
+        sources = [
+            source
+            for n in live_nodes(facts)
+            if isinstance(n, ast.Assign) and len(n.targets) == 1 and (again or n.lineno < line)
+            for target, source in _given(n.targets[0], n.value)
+            if isinstance(target, ast.Name | ast.Attribute) and ast.unparse(target) == name
+        ]
+        written = self._memory.writer(value.storage, (), facts, without=branch) if value.storage else None
+        if (
+            written is not None
+            or not sources
+            or not all(
+                next(self.culprits(source, facts), None) is None
+                and all(self._passes_zero(atom, facts, {name}) for atom in atoms(source))
+                for source in sources
+            )
+        ):
+            yield Obstacle(
+                f"`{name}` was computed before and is replaced on one side: a gradient of zero would flow back through "
+                "it, and is NaN where its derivative is not finite",
+                "finite-derivative",
+            )
+
+    def finite(self, expressions: Iterable[ast.expr], facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Whether a gradient of zero stays zero on its way back through each of these expressions."""
+        for node in expressions:
+            yield from self._finite_derivative(node, facts)
+
+    def passes_zero(self, name: ast.expr, facts: FunctionFacts) -> bool:
+        """Whether a gradient of zero stays zero on its way back through what a name holds, however that is computed."""
+        return self._passes_zero(name, facts, set())
+
+    def culprits(self, node: ast.expr, facts: FunctionFacts) -> Iterator[ast.expr]:
+        """The operations in an expression that may turn a gradient of zero into NaN on its way back."""
+        value = facts.value(node)
+        if (
+            isinstance(node, ast.Name | ast.Attribute | ast.Constant)
+            or not value.leaves
+            or not value.may_be(Kind.TENSOR)
+        ):
+            return
+        if isinstance(node, ast.Call) and any(k.arg == "requires_grad" for k in node.keywords):
+            return  # a new leaf: no gradient flows on from there
+        children: Sequence[ast.expr]
+        ok: bool
+        if isinstance(node, ast.BinOp):
+            children = [node.left, node.right]
+            differentiable = [c for c in children if facts.value(c).may_be(Kind.TENSOR)]
+            if isinstance(node.op, ast.Add | ast.Sub):
+                ok = True
+            elif isinstance(node.op, ast.Mult):
+                ok = len(differentiable) == 1 and _finite_number(
+                    facts.value(next(c for c in children if c not in differentiable))
+                )
+            elif isinstance(node.op, ast.Div):
+                divisor = facts.value(node.right)
+                ok = not divisor.may_be(Kind.TENSOR) and _divides(divisor)
+            else:
+                ok = False
+        elif isinstance(node, ast.UnaryOp):
+            children, ok = [node.operand], isinstance(node.op, ast.USub | ast.UAdd)
+        elif isinstance(node, ast.Subscript):
+            children, ok = [node.value], True
+        elif isinstance(node, ast.IfExp):
+            children, ok = [node.body, node.orelse], True
+        elif isinstance(node, ast.Call):
+            name = facts.callee(node) or ""
+            method = name.startswith("Tensor.")
+            api = torch_api.method(name.removeprefix("Tensor.")) if method else torch_api.function(name)
+            children = [
+                *([node.func.value] if method and isinstance(node.func, ast.Attribute) else []),
+                *node.args,
+                *(k.value for k in node.keywords),
+            ]
+            tensors = [c for c in children if facts.value(c).may_be(Kind.TENSOR) and facts.value(c).leaves]
+            numbers = [c for c in children if c not in tensors]
+            factors = self._constant_factors(name, numbers, tensors, facts) and self._finite_factors(node, name, facts)
+            ok = (
+                api is not None
+                and factors
+                and (
+                    api.linear
+                    or (api.zero_grad_safe and len(tensors) == 1)
+                    or (api.zero_grad_safe_tensors and len(tensors) > 1)
+                )
+            )
+        else:
+            children, ok = (
+                [c for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)],
+                isinstance(node, ast.Tuple | ast.List),
+            )
+        if not ok:
+            yield node
+        for child in children:
+            yield from self.culprits(child, facts)
+
+    def _finite_derivative(self, node: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
+        """With an incoming gradient of zero, the gradient must be zero for every input, NaN and inf included."""
+        value = facts.value(node)
+        if (
+            not value.leaves
+            or not value.may_be(Kind.TENSOR)
+            or isinstance(node, ast.Name | ast.Attribute | ast.Constant)
+        ):
+            return
+        culprits = list(self.culprits(node, facts))
+        without = [culprit for culprit in culprits if _has_no_derivative(culprit, facts)]
+        for culprit in without:
+            reason = f"`{snippet(culprit)}` has no derivative: a backward pass through it raises"
+            yield Obstacle(reason, "branches-total")
+        for culprit in [culprit for culprit in culprits if culprit not in without][:1]:
+            yield Obstacle(
+                f"the derivative of `{snippet(culprit)}` is not finite for every value: "
+                "the side not taken could give NaN",
+                "finite-derivative",
+            )
+
+    def _passes_zero(self, atom: ast.expr, facts: FunctionFacts, seen: set[str]) -> bool:
+        """Whether a gradient of zero stays zero on its way from a name back to the arguments and attributes."""
+        value = facts.value(atom)
+        if not value.leaves:
+            return True
+        if value.origin:
+            return not self._written(value, facts)
+        if not isinstance(atom, ast.Name):
+            return False
+        if atom.id in seen:
+            return True
+        seen.add(atom.id)
+        stores = [
+            n for n in live_nodes(facts) if isinstance(n, ast.Name) and n.id == atom.id and isinstance(n.ctx, ast.Store)
+        ]
+        sources = [
+            source
+            for n in live_nodes(facts)
+            if isinstance(n, ast.Assign) and len(n.targets) == 1
+            for target, source in _given(n.targets[0], n.value)
+            if target in stores
+        ]
+        written = self._memory.writer(value.storage, (), facts) if value.storage else None
+        return (
+            written is None
+            and len(sources) == len(stores) > 0
+            and all(
+                next(self.culprits(source, facts), None) is None
+                and all(self._passes_zero(a, facts, seen) for a in atoms(source))
+                for source in sources
+            )
+        )
+
+    def _written(self, value: Value, facts: FunctionFacts, without: ast.stmt | None = None) -> bool:
+        """Whether something is written into what came from outside: the way back leads through that, too."""
+        writers = self._memory.writers(value.storage, (), facts, without) if value.storage else ()
+        return any(not _sets_data(writer) for writer in writers)
+
+    def _constant_factors(
+        self, name: str, numbers: Sequence[ast.expr], tensors: Sequence[ast.expr], facts: FunctionFacts
+    ) -> bool:
+        bare = name.rpartition(".")[2]
+        if bare in ("mul", "multiply"):
+            known = [facts.value(n) for n in numbers]
+            return len(tensors) == 1 and all(v.const is not None and _finite_number(v) for v in known)
+        if bare in ("div", "divide", "true_divide"):
+            return len(tensors) == 1 and all(_divides(facts.value(n)) for n in numbers)
+        return True
+
+    def _finite_factors(self, node: ast.Call, name: str, facts: FunctionFacts) -> bool:
+        """Whether the numbers that a call scales a part of its result by are finite: `alpha=`, the slope of a ReLU."""
+        named = [k.value for k in node.keywords if k.arg in _FACTORS]
+        given = node.args if name.rpartition(".")[2] in ("leaky_relu", "leaky_relu_") else ()
+        values = [facts.value(part) for part in (*named, *given)]
+        return all(value.may_be(Kind.TENSOR) or _finite_number(value) for value in values)
+
+
+def _has_no_derivative(node: ast.expr, facts: FunctionFacts) -> bool:
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.FloorDiv)
+    return isinstance(node, ast.Call) and (facts.callee(node) or "").rpartition(".")[2] == "floor_divide"
+
+
+def _sets_data(writer: ast.AST) -> bool:
+    """Whether a write goes round autograd: `p.data = x`, `p.data.copy_(x)`."""
+    if isinstance(writer, ast.Call) and isinstance(writer.func, ast.Attribute):
+        writer = writer.func.value
+    return isinstance(writer, ast.Attribute) and writer.attr == "data"
+
+
+def _divides(value: Value) -> bool:
+    """Whether zero divided by this is zero."""
+    number = value.const.value if value.const is not None else None
+    return isinstance(number, int | float) and 1 / _LARGEST <= abs(number) <= _LARGEST
+
+
+def _finite_number(value: Value) -> bool:
+    """Whether a number is known not to be inf or NaN."""
+    # A tensor factor may be inf or NaN, and so may a float that is passed: `limit = float("inf")` for none.
+    if value.const is not None:
+        return isinstance(value.const.value, int | float) and abs(value.const.value) <= _LARGEST
+    return value.is_(Kind.SIZE) or (value.is_(Kind.STATIC) and value.dtype in ("int", "bool"))
+
+
+def _given(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What an assignment gives each of its targets, where it says so."""
+    yield target, value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        yield from zip(target.elts, value.elts, strict=True)
+
+
+def reached(node: ast.AST, facts: FunctionFacts) -> Iterator[ast.expr]:
+    """The names and attributes in an expression through which its gradient flows back: not those in `x.detach()`."""
+    if isinstance(node, ast.expr):
+        value = facts.value(node)
+        if value.is_tensor and not value.leaves:
+            return
+    if isinstance(node, ast.Call) and any(k.arg == "requires_grad" for k in node.keywords):
+        return  # a new leaf
+    if isinstance(node, ast.Name | ast.Attribute) and not facts.value(node).is_(Kind.CALLABLE):
+        yield node
+        if isinstance(node, ast.Name):
+            return
+    for child in ast.iter_child_nodes(node):
+        yield from reached(child, facts)
