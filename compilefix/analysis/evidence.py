@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.array_namespaces import array_namespaces, computes_of
+from compilefix.analysis.array_uses import (
+    COMPUTES,
+    Masks,
+    computed_from,
+    has_dimensions,
+    is_element,
+    rearranged,
+    reduced,
+    whole_of,
+)
 from compilefix.analysis.docstrings import tensor_parameters
-from compilefix.analysis.function_facts import FunctionFacts
+from compilefix.analysis.rebound import Rebound
+from compilefix.analysis.unconditional import unconditional
 from compilefix.analysis.values import Value, tensor
 from compilefix.source.definitions import Function
-from compilefix.source.tree import children, walk
 
-# Methods that arrays have as well: of what compiled code is given, these say that it is a tensor.
-_COMPUTES = frozenset(
-    {"sum", "mean", "max", "min", "any", "all", "abs", "std", "var", "prod", "argmax", "argmin", "item", "norm", "amax"}
-    | {"nonzero", "cumsum", "cumprod", "argsort", "reshape", "flatten", "squeeze", "clip"}
-)
 _ALSO = frozenset({"astype", "batch_size", "copy", "items", "keys", "names", "share_memory"})
 """What the table of tensors does not know, and what arrays and dictionaries of tensors have."""
 _WITH_ARGUMENTS = frozenset({"chunk", "unbind", "topk"})
@@ -112,7 +117,7 @@ class Evidence:
         namespaces = array_namespaces(function)
         names -= namespaces
         self._namespaces = namespaces
-        given = _Given(function, self.taken)
+        given = Rebound(function, self.taken)
         forward = function.node.name == "forward"
         constant = _with_constant(function) | _sizes(function) if forward else frozenset[str]()
         self._of_attributes(given)
@@ -123,7 +128,7 @@ class Evidence:
         if function.module.mentions("torch"):
             self._hint |= {name for name in names if _NAMED_SO.search(name) and name not in constant}
 
-    def _of_attributes(self, given: _Given) -> None:
+    def _of_attributes(self, given: Rebound) -> None:
         """Note what is asked for what tensors have: `x.ndim`, `x.shape`, `(x + 1).sum`."""
         names, tensors_only = self._names, torch_api.TENSOR_ONLY_METHODS  # looked up in a table
         for attribute in self._function.of(ast.Attribute):
@@ -132,14 +137,14 @@ class Evidence:
                     self._note(attribute.value, given, proof=attribute in self._always)
                 elif attribute.attr in ("shape", "size", "device", "dtype") and self._may_hold_size(attribute):
                     self._note(attribute.value, given, proof=False)
-            elif attribute.attr in tensors_only and (first := _rearranged(attribute.value, names)) is not None:
+            elif attribute.attr in tensors_only and (first := rearranged(attribute.value, names)) is not None:
                 self._note(first, given, proof=False)
             elif attribute.attr in tensors_only or attribute.attr in _CASTS or attribute.attr == "to":
-                first = _reduced(attribute.value)
+                first = reduced(attribute.value)
                 if first is not None and first.id in names:
                     self._note(first, given, proof=False)
 
-    def _of_calls(self, given: _Given, constant: frozenset[str] | None) -> None:
+    def _of_calls(self, given: Rebound, constant: frozenset[str] | None) -> None:
         """Note whose methods are called as those of tensors, and what functions of torch, or layers, are given.
 
         constant: in a `forward`, the parameters that no layer is given as a tensor.
@@ -155,7 +160,7 @@ class Evidence:
                 continue
             asked = func.value if isinstance(func, ast.Attribute) and _asks_as_of_tensor(node, func) else None
             if isinstance(asked, ast.Compare):  # `(weights >= 0).all(dim=-1)`
-                asked = _computed_from(asked.left)
+                asked = computed_from(asked.left)
             if isinstance(asked, ast.Name) and asked.id in names:
                 self._note(asked, given, proof=False)
             if node.args and isinstance(func, ast.Attribute) and func.attr in _WITH_ARGUMENTS:
@@ -165,9 +170,9 @@ class Evidence:
             self._of_several(node, given)
             self._of_first(node, given, constant)
 
-    def _of_first(self, node: ast.Call, given: _Given, constant: frozenset[str] | None) -> None:
+    def _of_first(self, node: ast.Call, given: Rebound, constant: frozenset[str] | None) -> None:
         """Note what a call takes first."""
-        first = _computed_from(node.args[0]) if node.args else None
+        first = computed_from(node.args[0]) if node.args else None
         if first is not None and first.id not in self._names:
             first = self._aliases.get(first.id)
         if first is None:
@@ -186,7 +191,7 @@ class Evidence:
         if alone and _is_layer(called, self._function):
             self._note(first, given, proof=False)
 
-    def _of_several(self, node: ast.Call, given: _Given) -> None:
+    def _of_several(self, node: ast.Call, given: Rebound) -> None:
         """Note what torch takes for tensors beside a first argument: `b` of `torch.mm(a, b)`, both of `cat([a, b])`."""
         called = self._function.module.qualified(node.func) if node.args or node.keywords else None
         if called == _GRADIENTS:
@@ -211,7 +216,7 @@ class Evidence:
             if named is not None:
                 self._note(named, given, proof=node in self._always)
 
-    def _of_truths(self, node: ast.expr, given: _Given) -> None:
+    def _of_truths(self, node: ast.expr, given: Rebound) -> None:
         """Note what a comparison compares that is cast: `(scores > 0.5).float()`, `found.eq(wanted).long()`.
 
         Comparing numbers or arrays gives nothing that has such a method. What the other side is may be a number.
@@ -225,11 +230,11 @@ class Evidence:
             compared = node.comparators[0] if isinstance(node.left, ast.Constant) else node.left
         else:
             return
-        first = compared if isinstance(compared, ast.Name) else _reduced(compared)
+        first = compared if isinstance(compared, ast.Name) else reduced(compared)
         if first is not None and first.id in self._names:
             self._note(first, given, proof=False)
 
-    def _of_repeats(self, node: ast.Call, called: str | None, given: _Given) -> None:
+    def _of_repeats(self, node: ast.Call, called: str | None, given: Rebound) -> None:
         """Note what tells how often rows are repeated: a number, or a tensor where something of it is asked for.
 
         So is what is cast there: `counts.to(dtype=torch.long)`.
@@ -273,7 +278,7 @@ class Evidence:
         """What every run evaluates: behind a flag, another caller may pass a number for what is computed with there."""
         ends = [n.lineno for n in self._function.of(ast.Return)] + [n.lineno for n in self._function.of(ast.Yield)]
         end = min(ends, default=None)
-        found = (n for statement in self._function.node.body for n in _unconditional(statement))
+        found = (n for statement in self._function.node.body for n in unconditional(statement))
         return frozenset(
             n for n in found if isinstance(n, ast.Call | ast.Attribute) and (end is None or n.lineno <= end)
         )
@@ -287,7 +292,7 @@ class Evidence:
         found: dict[str, ast.Name] = {}
         stored: list[str] = [n.id for n in self._function.of(ast.Name) if isinstance(n.ctx, ast.Store)]
         for loop in self._function.of(ast.For):
-            whole = _whole_of(loop.iter)
+            whole = whole_of(loop.iter)
             if isinstance(loop.target, ast.Name) and whole is not None and whole.id in self._names:
                 found.setdefault(loop.target.id, whole)
         for statement in self._function.of(ast.Assign):
@@ -298,7 +303,7 @@ class Evidence:
                 found[target.id] = value
         return found
 
-    def _note(self, use: ast.Name, given: _Given, *, proof: bool) -> None:
+    def _note(self, use: ast.Name, given: Rebound, *, proof: bool) -> None:
         says = given.says(use)
         if says is not None:
             (self._proof if proof and says else self._hint).add(use.id)
@@ -311,16 +316,16 @@ class Evidence:
         """
         if not self._names:
             return frozenset()
-        masks, given = _Masks(self._function, self._names), _Given(self._function, self.taken)
+        masks, given = Masks(self._function, self._names), Rebound(self._function, self.taken)
         found: set[str] = set()
         for method in self._function.of(ast.Attribute):
             if isinstance(method.value, ast.Name) and given.says(method.value) is None:
                 continue
-            if method.attr in _COMPUTES or method.attr in torch_api.TENSOR_ONLY_METHODS:
+            if method.attr in COMPUTES or method.attr in torch_api.TENSOR_ONLY_METHODS:
                 found |= masks.computed(method.value)
         for part in self._function.of(ast.Subscript):
             selected = masks.compared(part.slice)
-            if selected or has_dimensions(part.slice) or _is_element(part.slice):
+            if selected or has_dimensions(part.slice) or is_element(part.slice):
                 found |= selected | masks.computed(part.value)
         for operation in self._function.of(ast.BinOp):
             if isinstance(operation.op, ast.Sub | ast.Div | ast.FloorDiv | ast.Pow):
@@ -392,257 +397,3 @@ def _sizes(function: Function) -> frozenset[str]:
 
 
 _SHAPES = frozenset({"view", "reshape", "expand", "repeat"})
-
-
-def _computed_from(node: ast.expr) -> ast.Name | None:
-    """The name that an expression is made of with numbers alone: `x` of `x`, `-x` and `1 - x ** 2`.
-
-    What torch takes a tensor for is one then, and so is what the name holds.
-    """
-    while not isinstance(node, ast.Name):
-        if isinstance(node, ast.UnaryOp):
-            node = node.operand
-        elif isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
-            node = node.left
-        elif isinstance(node, ast.BinOp) and isinstance(node.left, ast.Constant):
-            node = node.right
-        else:
-            return None
-    return node
-
-
-_SPLITS = frozenset({"split", "chunk", "unbind", "tensor_split"})
-
-
-def _whole_of(node: ast.expr) -> ast.Name | None:
-    """The name of what is split into pieces: `x` of `x.split(size)`."""
-    func = node.func if isinstance(node, ast.Call) else None
-    splits = isinstance(func, ast.Attribute) and func.attr in _SPLITS
-    return func.value if splits and isinstance(func.value, ast.Name) else None  # type: ignore[union-attr]
-
-
-_REARRANGES = frozenset({"squeeze", "reshape", "flatten", "ravel", "transpose", "swapaxes", "copy", "cpu"})
-"""Methods that give what they are called on in another form, as tensors and, all but the last, arrays have them."""
-
-
-def _rearranged(node: ast.expr, names: set[str]) -> ast.Name | None:
-    """The one of the names of which an expression is another form: `x` of `x.reshape(-1)`."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _REARRANGES:
-        node = node.func.value
-        if isinstance(node, ast.Name):
-            return node if node.id in names else None
-    return None
-
-
-def _reduced(node: ast.expr) -> ast.Name | None:
-    """The name that is computed with where elements are summed, or the largest is looked for: `x` of `(x * y).sum()`.
-
-    Of numbers, nothing is summed so; an array has no method that only tensors have behind it.
-    """
-    reduces = False
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr not in _COMPUTES:
-            return None
-        node, reduces = node.func.value, True
-    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div | ast.Pow):
-        node = node.right if isinstance(node.left, ast.Constant) else node.left
-    return node if reduces and isinstance(node, ast.Name) else None
-
-
-class _Given:
-    """Where names of parameters get other values: what is done with these says less of the parameters, or nothing."""
-
-    def __init__(self, function: Function, taken: Mapping[str, ast.Name]) -> None:
-        self._function = function
-        self._taken = taken
-        self._ends: dict[str, tuple[tuple[int, int], bool] | None] = {}
-
-    def says(self, use: ast.Name) -> bool | None:
-        """Whether a use is one of the parameter itself; None where it says nothing of it.
-
-        False is for what was made of the parameter, as in `x = self.conv(x)`.
-        """
-        if use.id not in self._ends:
-            self._ends[use.id] = self._rebound(use.id)
-        end = self._ends[use.id]
-        if end is None or (use.lineno, use.col_offset) <= end[0]:
-            return True
-        return False if end[1] else None
-
-    def _rebound(self, name: str) -> tuple[tuple[int, int], bool] | None:
-        """The end of the first statement that gives the name another value, and whether that is made of the old one."""
-        if name not in self._function.stores:
-            return None
-        for loop in self._function.of(ast.For):
-            if any(isinstance(target, ast.Name) and target.id == name for target in _targets(loop.target)):
-                return (loop.iter.end_lineno or loop.lineno, loop.iter.end_col_offset or 0), False
-        for binding in self._function.of(ast.NamedExpr):
-            if binding.target.id == name:
-                return (binding.end_lineno or binding.lineno, binding.end_col_offset or 0), _made_of(
-                    name, binding.value
-                )
-        for annotated in self._function.of(ast.AnnAssign):
-            if isinstance(annotated.target, ast.Name) and annotated.target.id == name and annotated.value is not None:
-                end = annotated.end_lineno or annotated.lineno, annotated.end_col_offset or 0
-                return end, _made_of(name, annotated.value)
-        for node in self._function.of(ast.Assign):
-            bound = [t for target in node.targets for t in _targets(target) if isinstance(t, ast.Name) and t.id == name]
-            if bound and self._taken.get(name) not in bound and not self._is_default(node, name):
-                end = node.end_lineno or node.lineno, node.end_col_offset or 0
-                return end, bound == node.targets and _made_of(name, node.value)
-        return None
-
-    def _is_default(self, node: ast.Assign, name: str) -> bool:
-        """Whether a value takes the place of None alone: `if x is None: x = ...`, `x = ... if x is None else x`."""
-        tests = [around.test for around in self._function.of(ast.If) if node in around.body]
-        if isinstance(node.value, ast.IfExp):
-            tests.append(node.value.test)
-        return any(
-            isinstance(test, ast.Compare)
-            and isinstance(test.left, ast.Name)
-            and test.left.id == name
-            and isinstance(test.ops[0], ast.Is | ast.IsNot)
-            for test in tests
-        )
-
-
-def _targets(node: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(node, ast.Tuple | ast.List):
-        for item in node.elts:
-            yield from _targets(item)
-    else:
-        yield node
-
-
-_CONVERSIONS = frozenset(
-    {"tensor", "as_tensor", "asarray", "from_numpy", "FloatTensor", "LongTensor", "array", "stack"}
-)
-
-
-def _made_of(name: str, value: ast.expr) -> bool:
-    """Whether a value is computed with what the name holds, and is not what makes a tensor of something else."""
-    if isinstance(value, ast.Name):
-        return False
-    converts = isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in _CONVERSIONS
-    return not converts and any(isinstance(n, ast.Name) and n.id == name for n in walk(value))
-
-
-def has_dimensions(index: ast.expr) -> bool:
-    """Whether an index says something of several dimensions, as that of an array does: `x[:, 0]`, `x[..., None]`."""
-    parts = index.elts if isinstance(index, ast.Tuple) else []
-    return any(isinstance(part, ast.Slice) or ast.unparse(part) == "..." for part in parts)
-
-
-def _is_element(index: ast.expr) -> bool:
-    """Whether an index is one into several dimensions, one of them by its number: `x[i, 0]`."""
-    parts = index.elts if isinstance(index, ast.Tuple) else []
-    plain = all(isinstance(part, ast.Name) or _is_number(part) for part in parts)
-    return plain and any(map(_is_number, parts))
-
-
-def _is_number(node: ast.expr) -> bool:
-    node = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
-    return isinstance(node, ast.Constant) and type(node.value) is int
-
-
-class _Masks:
-    """Which parameters an expression compares or computes with, directly or through a name of a comparison."""
-
-    def __init__(self, function: Function, names: set[str]) -> None:
-        self._names = names
-        self._named: dict[str, frozenset[str]] = {}
-        for node in function.of(ast.Assign):
-            target = node.targets[0]
-            if isinstance(target, ast.Name) and function.stores[target.id] == [target]:
-                found = self.compared(node.value)
-                if found:
-                    self._named[target.id] = found
-
-    def compared(self, node: ast.expr) -> frozenset[str]:
-        """The parameters that a comparison compares; empty for what is none. Of two sides the first: `ids == end`."""
-        if isinstance(node, ast.Name):
-            return self._named.get(node.id, frozenset())
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
-            return self.compared(node.operand)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
-            return self.compared(node.left) | self.compared(node.right)
-        if isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
-            return self.computed(node.left) or self.computed(node.comparators[0])
-        return frozenset()
-
-    def computed(self, node: ast.expr) -> frozenset[str]:
-        """The parameter whose elements an expression computes with."""
-        if isinstance(node, ast.Name) and node.id in self._names:
-            return frozenset({node.id})
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div | ast.Pow):
-            return self.computed(node.left)
-        return self.compared(node)
-
-
-def float_parameters(facts: FunctionFacts) -> frozenset[str]:
-    """Parameters of unknown dtype that are passed, on every run that ends normally, to what takes only floats.
-
-    Between the start and that call the name may only have been given values that follow the parameter's own dtype, so
-    that a tensor that is not floating would fail there.
-    """
-    function = facts.function
-    parameters = {parameter.arg for parameter in function.parameters}
-    calls = [
-        (node, node.args[0].id)
-        for node, _ in facts.float_only
-        if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in parameters
-    ]
-    if not calls:
-        return frozenset()
-    found: set[str] = set()
-    lines = [node.lineno for node, _ in calls]
-    holding = [s for s in function.node.body if any(s.lineno <= line <= (s.end_lineno or line) for line in lines)]
-    always = {n: statement.lineno for statement in holding for n in _unconditional(statement)}
-    ends = [n.lineno for n in function.of(ast.Return)] + [n.lineno for n in function.of(ast.Yield)]
-    for node, name in calls:
-        if node not in always or any(line < node.lineno for line in ends):
-            continue
-        stores = [
-            n
-            for n in function.of(ast.Name)
-            if n.id == name and isinstance(n.ctx, ast.Store) and n.lineno < always[node]
-        ]
-        if all(_follows(facts.value(s), name) for s in stores):
-            found.add(name)
-    return frozenset(found)
-
-
-def _follows(value: Value, name: str) -> bool:
-    return (
-        value.is_tensor
-        and value.dtype is None
-        and bool(value.leaves)
-        and not any(leaf.startswith("?") for leaf in value.leaves)
-        and name in value.leaves
-    )
-
-
-def _unconditional(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Nodes that are evaluated whenever the statement is reached and nothing raises."""
-    if isinstance(statement, ast.With):
-        for item in statement.items:
-            yield from walk(item)
-        for inner in statement.body:
-            yield from _unconditional(inner)
-    else:
-        pending: list[ast.AST] = []
-        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return | ast.Raise):
-            pending = [statement]
-        elif isinstance(statement, ast.If | ast.While | ast.Assert):
-            pending = [statement.test]
-        elif isinstance(statement, ast.For):
-            pending = [statement.iter]
-        while pending:
-            node = pending.pop()
-            yield node
-            if isinstance(node, ast.IfExp):
-                pending.append(node.test)
-            elif isinstance(node, ast.BoolOp):
-                pending.append(node.values[0])
-            elif not isinstance(node, ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
-                pending.extend(children(node))

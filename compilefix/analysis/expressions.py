@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 from compilefix.analysis import autocast, shape_ids, torch_api, values
+from compilefix.analysis.array_uses import has_dimensions
 from compilefix.analysis.calls import Calls
-from compilefix.analysis.evidence import has_dimensions
 from compilefix.analysis.function_facts import Env, either, revisited
 from compilefix.analysis.leaves import ANY_LEAF, perhaps, place_of_item
 from compilefix.analysis.module_calls import part_of_module

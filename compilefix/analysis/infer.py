@@ -17,7 +17,8 @@ from compilefix.analysis.builtin_calls import NUMPY_GENERATORS, generator_of
 from compilefix.analysis.counted_items import counted_keys
 from compilefix.analysis.decorated import changes_result
 from compilefix.analysis.docstrings import no_tensors
-from compilefix.analysis.evidence import Evidence, float_parameters
+from compilefix.analysis.evidence import Evidence
+from compilefix.analysis.float_parameters import float_parameters
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.hints import Hints
 from compilefix.analysis.in_place_functions import ALL, reshaped_in_place, translated, written_in_place
