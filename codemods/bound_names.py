@@ -8,8 +8,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from compilefix.analysis.managers import catches_errors
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tensor_tests import is_tensor_test
 from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import conjuncts

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from compilefix.codemods.capture_flags import SCALARS, switched_on
-from compilefix.codemods.conditions import named_truth, tensor_tests
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tensor_tests import named_truth, tensor_tests
 from compilefix.source.snippets import snippet
 
 _OF_TESTS = frozenset({"CF101", "CF102", "CF103", "CF105"})

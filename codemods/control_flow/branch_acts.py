@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from compilefix.analysis.values import Kind
-from compilefix.codemods.conditions import condition, is_tensor_test, split_static
+from compilefix.codemods.conditions import condition
 from compilefix.codemods.control_flow.arms import Link
 from compilefix.codemods.control_flow.checked_indices import indexed_later
 from compilefix.codemods.control_flow.guarded_effects import is_noted, shows, taken_on_trust
@@ -30,6 +30,7 @@ from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import is_tensor_test, split_static
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import single_target
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from compilefix.analysis.in_place import becomes_new_tensor, memory_shared
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value, join_all
-from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.constant_tests import always_holds
 from compilefix.codemods.control_flow.appended import appended
 from compilefix.codemods.control_flow.item_targets import is_item, item_name, item_value, moves, slot_name
@@ -17,6 +16,7 @@ from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Given, Template, ends_of
+from compilefix.codemods.tensor_tests import is_tensor_test
 from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
 

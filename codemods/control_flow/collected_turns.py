@@ -21,7 +21,7 @@ from typing import Literal
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import ARRAYS
 from compilefix.codemods.bound_names import unbound_where_skipped
-from compilefix.codemods.conditions import condition, is_tensor_test, needs_own_if, order_kept, split_static
+from compilefix.codemods.conditions import condition, order_kept
 from compilefix.codemods.control_flow.appended import appended
 from compilefix.codemods.control_flow.guarded_writes import needs_elements
 from compilefix.codemods.control_flow.liveness import live_after, read_at_any_time, reads_first
@@ -32,8 +32,10 @@ from compilefix.codemods.dynamic_shapes.counts import count_uses
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.number_reads import decides
+from compilefix.codemods.own_if import needs_own_if
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Given, Template
+from compilefix.codemods.tensor_tests import is_tensor_test, split_static
 from compilefix.codemods.torch_name import torch_name, where
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import elements_of, stored_in

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from compilefix.analysis.obstacles import Obstacle
-from compilefix.codemods.conditions import condition, is_tensor_test, needs_own_if, order_kept, split_static
+from compilefix.codemods.conditions import condition, order_kept
 from compilefix.codemods.control_flow.branch_acts import act_lines, noted_call
 from compilefix.codemods.control_flow.exits import Exit, assigned_in, exit_of
 from compilefix.codemods.control_flow.guarded_writes import evaluated
@@ -36,8 +36,10 @@ from compilefix.codemods.control_flow.way_on import WayOn, computed, notes_of, r
 from compilefix.codemods.double_where import finite_sides
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
+from compilefix.codemods.own_if import needs_own_if
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Given, Template
+from compilefix.codemods.tensor_tests import is_tensor_test, split_static
 from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import single_target

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.arms import Link, links_of
 from compilefix.codemods.control_flow.branch_acts import Acts, split_acts
 from compilefix.codemods.control_flow.way_on import statements_of
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tensor_tests import is_tensor_test
 
 Step = ast.Assign | ast.If
 

@@ -14,7 +14,7 @@ from compilefix.analysis.in_place import written_always
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.bound_names import unbound_where_skipped
-from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
+from compilefix.codemods.conditions import condition, order_kept
 from compilefix.codemods.control_flow.guarded_writes import (
     evaluated,
     evaluated_always,
@@ -32,6 +32,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import judge_selection
 from compilefix.codemods.template import Given, Template
+from compilefix.codemods.tensor_tests import is_tensor_test, split_static
 from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import elements_of

@@ -15,12 +15,13 @@ from collections.abc import Iterator
 
 from compilefix.analysis import live_code
 from compilefix.analysis.obstacles import Obstacle
-from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
+from compilefix.codemods.conditions import condition, order_kept
 from compilefix.codemods.host_effects.calls import kind_of
 from compilefix.codemods.host_effects.deferral import deferred_if
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import is_tensor_test, split_static
 
 _SHOWING = re.compile(
     r"(\w*_)?(warn|warning|warn_once|warning_once|log_once|print_once)|rank_zero_(info|debug|print)|print_rank_?0|print0"

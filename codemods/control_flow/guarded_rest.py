@@ -12,11 +12,11 @@ import ast
 from collections.abc import Sequence
 
 from compilefix.analysis.obstacles import Obstacle
-from compilefix.codemods.conditions import is_tensor_test, split_static
 from compilefix.codemods.control_flow.whole_arms import selected_rest
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import is_tensor_test, split_static
 
 _WAYS_OUT = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Break, ast.Continue)
 

@@ -6,9 +6,9 @@ import ast
 from dataclasses import dataclass
 
 from compilefix.analysis.obstacles import Obstacle
-from compilefix.codemods.conditions import is_tensor_test, split_static
 from compilefix.codemods.kept_attributes import never_set_later, only_init_sets
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tensor_tests import is_tensor_test, split_static
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

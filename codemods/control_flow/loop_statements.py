@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.values import Kind, Value
-from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.liveness import QUIET_CONTEXTS, live_after, reads_first
 from compilefix.codemods.control_flow.loop_ends import (
     Loop,
@@ -22,6 +21,7 @@ from compilefix.codemods.control_flow.loop_ends import (
 from compilefix.codemods.control_flow.while_bounds import unbounded
 from compilefix.codemods.host_effects.lasting import is_read_once
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tensor_tests import is_tensor_test
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in
 

@@ -31,12 +31,12 @@ from typing import TypeGuard
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.analysis.writes import last_line
-from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.masks import Mask, selects_by
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import is_tensor_test
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import conjuncts, is_literal
 

@@ -10,7 +10,7 @@ from compilefix.analysis.leaves import are_sure, leaf_of, settled
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value, replace
 from compilefix.codemods.bound_names import unbound_before
-from compilefix.codemods.conditions import condition, is_truth
+from compilefix.codemods.conditions import condition
 from compilefix.codemods.control_flow.branches import built_anew
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after
@@ -32,6 +32,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import judge_selection
 from compilefix.codemods.template import Given, Template
+from compilefix.codemods.tensor_tests import is_truth
 from compilefix.codemods.torch_name import torch_name, where
 from compilefix.source.snippets import snippet
 

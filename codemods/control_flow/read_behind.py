@@ -9,11 +9,12 @@ import ast
 
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.conditions import condition, order_kept, split_static
+from compilefix.codemods.conditions import condition, order_kept
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import split_static
 from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.bound_names import unbound_before
-from compilefix.codemods.conditions import condition, is_tensor_test, needs_own_if, order_kept, split_static
+from compilefix.codemods.conditions import condition, order_kept
 from compilefix.codemods.control_flow.appended import is_appended
 from compilefix.codemods.control_flow.arms import (
     Arm,
@@ -29,9 +29,11 @@ from compilefix.codemods.control_flow.masks import shortcut_of
 from compilefix.codemods.control_flow.whole_arms import selected_arms
 from compilefix.codemods.double_where import double_where, finite_sides, taken
 from compilefix.codemods.names import free_name
+from compilefix.codemods.own_if import needs_own_if
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import judge_selection
 from compilefix.codemods.template import Given, Template
+from compilefix.codemods.tensor_tests import is_tensor_test, split_static
 from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from compilefix.analysis.values import ARRAYS, Kind, replace, tensor
-from compilefix.codemods.conditions import tensor_tests
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tensor_tests import tensor_tests
 
 
 def several_kinds(node: ast.IfExp, scope: Scope) -> str | None:

@@ -32,13 +32,14 @@ from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.same_type import same_type
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.bound_names import unbound_before, unbound_where_skipped
-from compilefix.codemods.conditions import condition, is_tensor_test
+from compilefix.codemods.conditions import condition
 from compilefix.codemods.control_flow.liveness import live_after, reads_first
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.other_objects import asked_as_object
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import is_tensor_test
 from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import is_literal

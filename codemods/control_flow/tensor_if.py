@@ -79,7 +79,7 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.capture_flags import SHAPES, switched_on
-from compilefix.codemods.conditions import condition, is_tensor_test, split_static, tensor_tests, tensor_words
+from compilefix.codemods.conditions import condition
 from compilefix.codemods.control_flow.arms import Link, links_of
 from compilefix.codemods.control_flow.collected_turns import CollectedTurn, always_collected, collected_turn
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
@@ -103,6 +103,7 @@ from compilefix.codemods.host_effects.exception_texts import ends_in_exception
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import is_tensor_test, split_static, tensor_tests, tensor_words
 from compilefix.codemods.torch_name import imports
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in

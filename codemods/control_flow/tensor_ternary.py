@@ -44,15 +44,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.codemods.bound_names import unbound_where_skipped
-from compilefix.codemods.conditions import (
-    condition,
-    is_tensor_test,
-    needs_own_if,
-    order_kept,
-    split_static,
-    tensor_tests,
-    tensor_words,
-)
+from compilefix.codemods.conditions import condition, order_kept
 from compilefix.codemods.control_flow.finite_tests import given_nan
 from compilefix.codemods.control_flow.guarded_sum import guarded_sum
 from compilefix.codemods.control_flow.mask_shortcut import mask_or_none
@@ -66,9 +58,11 @@ from compilefix.codemods.control_flow.several_kinds import (
 from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.gradient_mode import records_none
+from compilefix.codemods.own_if import needs_own_if
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import judge_selection
 from compilefix.codemods.template import Given, Template
+from compilefix.codemods.tensor_tests import is_tensor_test, split_static, tensor_tests, tensor_words
 from compilefix.codemods.torch_name import imports, torch_name, where
 
 _SHORT = 24

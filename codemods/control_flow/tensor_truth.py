@@ -45,7 +45,7 @@ from itertools import pairwise, takewhile
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.computed_truths import computed_with, shown_in
-from compilefix.codemods.conditions import condition, is_builtin_truth, tensor_tests
+from compilefix.codemods.conditions import condition
 from compilefix.codemods.control_flow.tensor_validation import late_check
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding, Fix
@@ -53,6 +53,7 @@ from compilefix.codemods.host_effects.deferral import where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import is_builtin_truth, tensor_tests
 from compilefix.codemods.torch_name import imports
 from compilefix.source.snippets import snippet
 

@@ -51,7 +51,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.conditions import condition, is_tensor_test, perhaps_bool, tensor_tests, tensor_words
+from compilefix.codemods.conditions import condition
 from compilefix.codemods.control_flow.checked_indices import (
     failing_indices,
     fails_later,
@@ -67,6 +67,7 @@ from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import is_tensor_test, perhaps_bool, tensor_tests, tensor_words
 from compilefix.codemods.torch_name import imports, torch_name, where
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import conjuncts

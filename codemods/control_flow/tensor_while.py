@@ -61,13 +61,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.codemods.conditions import tensor_tests, tensor_words
 from compilefix.codemods.control_flow.graph_loop import graph_loop
 from compilefix.codemods.control_flow.loop_ends import Loop, end_of
 from compilefix.codemods.control_flow.masked_loop import masked_loop
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import tensor_tests, tensor_words
 from compilefix.codemods.torch_name import imports
 from compilefix.source.snippets import snippet
 

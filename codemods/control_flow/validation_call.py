@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.summaries import filled
 from compilefix.analysis.values import Kind
-from compilefix.codemods.conditions import condition, is_builtin_truth, is_tensor_test
+from compilefix.codemods.conditions import condition
 from compilefix.codemods.dynamic_shapes.checked_counts import checked_count, count_code
 from compilefix.codemods.host_effects.deferral import deferred_check
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.number_reads import read_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import is_builtin_truth, is_tensor_test
 from compilefix.source.definitions import Function
 
 _QUIET = frozenset({"os.getenv", "os.environ.get", "isinstance", "callable"})

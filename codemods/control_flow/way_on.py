@@ -10,13 +10,13 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.in_place import OUTSIDE, written_always
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind, Value, may_share
-from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.guarded_effects import is_noted
 from compilefix.codemods.control_flow.guarded_writes import guarded_write, needs_elements
 from compilefix.codemods.control_flow.liveness import QUIET_CONTEXTS
 from compilefix.codemods.control_flow.masks import Mask
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import is_tensor_test
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import stored_in
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compilefix.analysis.values import Kind, Value
-from compilefix.codemods.conditions import split_static
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.loop_ends import reads_in, stores_in
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tensor_tests import split_static
 from compilefix.source.operators import OPPOSITE
 from compilefix.source.snippets import snippet
 

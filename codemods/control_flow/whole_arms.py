@@ -23,7 +23,7 @@ from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import ANY_MEMORY, Kind, Value, join_all, may_share, replace
 from compilefix.codemods.bound_names import unbound_before, unbound_behind
-from compilefix.codemods.conditions import condition, is_tensor_test
+from compilefix.codemods.conditions import condition
 from compilefix.codemods.control_flow.arms import value_before
 from compilefix.codemods.control_flow.branches import keeps_type
 from compilefix.codemods.control_flow.in_place_selection import selected_write
@@ -34,6 +34,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import judge_selection
 from compilefix.codemods.template import Given, Template
+from compilefix.codemods.tensor_tests import is_tensor_test
 from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in

@@ -10,8 +10,8 @@ from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import Value, may_share
 from compilefix.analysis.written_memory import is_outside
-from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tensor_tests import is_tensor_test
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import names_in, stored_in, walk
 

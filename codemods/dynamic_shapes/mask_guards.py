@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tensor_tests import is_tensor_test
 
 
 def guard_of(statements: Sequence[ast.stmt], mask: ast.expr, scope: Scope) -> ast.If | None:

@@ -13,11 +13,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.dynamic_shapes.definitions import Part, reads_of, unused_then
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import is_tensor_test
 from compilefix.source.tree import names_in
 
 

@@ -13,7 +13,6 @@ from itertools import permutations, product
 
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Const, Kind
-from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.default_numbers import is_number_by_default, keeps_number, makes_number
 from compilefix.codemods.dynamic_shapes.atoms import place, size_of
 from compilefix.codemods.dynamic_shapes.definitions import Origin, Way, definition_of
@@ -25,6 +24,7 @@ from compilefix.codemods.dynamic_shapes.row_operations import dimension, row_ope
 from compilefix.codemods.dynamic_shapes.selected_parts import SelectedParts
 from compilefix.codemods.dynamic_shapes.spreads import Spread, spread_of
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tensor_tests import is_tensor_test
 from compilefix.codemods.torch_name import where
 from compilefix.source.snippets import snippet
 

@@ -14,7 +14,6 @@ from compilefix.analysis.live_code import is_noted
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.codemods.bound_names import unbound_in
-from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_effects.arguments import (
     argument,
@@ -34,6 +33,7 @@ from compilefix.codemods.host_effects.reads import kept, read_of
 from compilefix.codemods.host_effects.running_with import running_with
 from compilefix.codemods.host_effects.texts import escaped, source_of
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tensor_tests import is_tensor_test
 from compilefix.codemods.tried import around, met_on_the_way
 from compilefix.source.definitions import Class, Function
 from compilefix.source.module import Module

@@ -88,7 +88,6 @@ from dataclasses import replace
 
 from compilefix.analysis.values import ARRAYS, NO_TENSOR, Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
-from compilefix.codemods.conditions import reads_of_truths
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.writer_in_graph import WriterInGraph
@@ -103,6 +102,7 @@ from compilefix.codemods.number_comparison import read_for_check
 from compilefix.codemods.number_reads import CASTS, decides, read_of
 from compilefix.codemods.numpy_calls.number_origins import function_of
 from compilefix.codemods.rule import Rule, Scope, says_what_to_do
+from compilefix.codemods.tensor_tests import reads_of_truths
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
 

@@ -13,9 +13,9 @@ from compilefix.analysis.summaries import applies, is_super
 from compilefix.analysis.summaries import passed as arguments_of
 from compilefix.analysis.values import Kind
 from compilefix.codemods.callers import callers, callers_elsewhere
-from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.host_reads.filled_slices import filled_slices
 from compilefix.codemods.host_reads.integer_places import integer_place
+from compilefix.codemods.host_reads.kept_numbers import kept_in
 from compilefix.codemods.host_reads.number_flow import Flow, Renderer, meets_whole_numbers, met
 from compilefix.codemods.host_reads.number_names import (
     added_up,
@@ -49,7 +49,6 @@ from compilefix.codemods.host_reads.number_sinks import (
     for_each,
     in_log,
     index_of,
-    kept_in,
     rolled_by,
     scaled_by,
     shown_by,
@@ -65,6 +64,7 @@ from compilefix.codemods.host_reads.windows import window_of
 from compilefix.codemods.number_reads import decides
 from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tensor_tests import is_tensor_test
 from compilefix.codemods.torch_name import torch_name
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet

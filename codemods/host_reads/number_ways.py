@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from compilefix.analysis.values import Kind
-from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.liveness import reads_first
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tensor_tests import is_tensor_test
 
 _PLAIN = (Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)

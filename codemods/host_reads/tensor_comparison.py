@@ -38,13 +38,14 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.obstacles import Obstacle
-from compilefix.codemods.conditions import condition, is_tensor_test
+from compilefix.codemods.conditions import condition
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.kept_branches import kept_in
 from compilefix.codemods.number_reads import decides
 from compilefix.codemods.returned_truths import moved_break
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.template import Template
+from compilefix.codemods.tensor_tests import is_tensor_test
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import unpacks
 

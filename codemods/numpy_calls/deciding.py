@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from compilefix.analysis import values
 from compilefix.analysis.obstacles import Obstacle
-from compilefix.codemods.conditions import is_truth
 from compilefix.codemods.control_flow.tensor_if import TensorIf
 from compilefix.codemods.control_flow.tensor_ternary import TensorTernary
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.tensor_tests import is_truth
 from compilefix.source.snippets import snippet
 
 _IN_BRANCH = "the number is needed as a Python number in a branch"
