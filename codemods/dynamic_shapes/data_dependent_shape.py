@@ -115,7 +115,11 @@ class DataDependentShape(Rule):
                     # Another break of the elements that the fix of another rule does away with.
                     finding = replace(finding, declined=f"{GOES_WITH} {claims[0].code} on line {claims[0].span.line}")
                 kept = "GB0033" in finding.gb or (isinstance(node, ast.Call) and scope.callee(node) in _LABEL_LOSSES)
-                if not captured or kept or not_captured(node, scope) is not None:
+                stays = None if kept else not_captured(node, scope)
+                if stays is not None and (finding.declined or "").endswith(_CAPTURE):
+                    refused = f"`{SHAPES}` would not do: {stays}"
+                    finding = replace(finding, declined=f"{(finding.declined or '').removesuffix(_CAPTURE)}{refused}")
+                if not captured or kept or stays is not None:
                     yield finding
 
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:

@@ -74,7 +74,7 @@ def _told(findings: Sequence[Finding]) -> list[Finding | None]:
 def _said(finding: Finding, refused: str | None, advice: str, flag: str) -> Finding:
     """A finding without the advice to set a flag, and with what stands against that, where it is told here."""
     own = (finding.declined or "").replace(advice, "")
-    if refused is not None and not own.startswith(_WHAT_TO_WRITE):
+    if refused is not None and flag not in own and not own.startswith(_WHAT_TO_WRITE):
         own += "; " + refused.replace("the flag", flag, 1)
     return replace(finding, declined=own)
 
