@@ -68,7 +68,8 @@ mask raises). A slice of fixed length is cut off at the end, and the index raise
 (`no-aliasing`), and a length of which nothing is known is taken for a Python integer (`static-shape-values`). The rest
 of an integer (`n % size`) is the same for tensors; a divisor of zero raises another error (`math-errors`).
 A tensor that is made of a vector's numbers has its dtype, its device and memory of its own, with integers of 64 bits
-(`number-to-tensor`); made of no number, without a dtype, it was a floating one (`dimension-not-empty`).
+(`number-to-tensor`); made of no number, without a dtype, it was a floating one (`dimension-not-empty`). What is not
+finite (`int(n / step)`) raised an error (`math-errors`), and half precision is not divided by (`int(60 // n)`).
 A number that only bounds slices and gives sizes stays a number, as it can stay in the graph with
 `capture_scalar_outputs` (`capture-scalars`: CF205 switches it on, or you do): `torch._check` says before each slice
 where it begins and ends, without which inductor does not compile it. So RuntimeError is raised where the slice was cut

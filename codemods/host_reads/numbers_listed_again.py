@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.template import Template
@@ -50,7 +49,7 @@ def listed_again_fix(read: ast.Call, scope: Scope) -> Fix | None:
     try:
         compared = isinstance(listed.elt, ast.Compare)
         code = items.render(listed.elt)
-        if as_made := _made_like(made, name, source, scope, template, fresh=items.fresh, truths=compared):
+        if as_made := _made_like(made, name, scope, template, fresh=items.fresh, truths=compared):
             loose = isinstance(listed.elt, ast.BinOp | ast.UnaryOp)
             code = f"({code}){as_made}" if loose else f"{code}{as_made}"
     except _Stuck:
@@ -116,13 +115,11 @@ class _Items:
             return self._as_long(self.template.use(source, operand=True), scope.value(source).dtype_id)
         method = isinstance(self.read.func, ast.Attribute)
         inner = self.read.func.value if isinstance(self.read.func, ast.Attribute) else self.read.args[0]
-        if scope.value(source).dtype != "int":
-            if method or scope.callee(self.read) != "int":
-                raise _Stuck
-            reason = f"`{snippet(self.read)}` raises an error for what is not finite"
-            self.template.refuse([Obstacle(reason, "math-errors")])
-        elif not method and scope.callee(self.read) != "int":
+        if scope.value(source).dtype != "int" if method else scope.callee(self.read) != "int":
             raise _Stuck
+        if any(scope.value(part).dtype != "int" for part in (source, inner)):  # `n / 2` of an integer is none
+            reason = f"`{snippet(self.read)}` raises an error for what is not finite, or too large"
+            self.template.refuse([Obstacle(reason, "math-errors")])
         if isinstance(inner, ast.Name) and inner.id == self.name:
             return self._as_long(self.template.use(source, operand=True), scope.value(source).dtype_id)
         if method:
@@ -139,6 +136,8 @@ class _Items:
             return self.template.use(self.source, operand=True)
         if isinstance(node, ast.BinOp) and isinstance(node.op, (*_WHOLE, *_ROUNDED, ast.Div)):
             sides = [self._beside(side) if not self._is_of_item(side) else None for side in (node.left, node.right)]
+            if isinstance(node.op, ast.FloorDiv) and self._may_be_half(node.right):
+                raise _Stuck  # PyTorch rounds the quotient of one half otherwise than those of many
             left, right = (
                 f"({self._of_tensor(side)})" if code is None and not isinstance(side, ast.Name) else code or ""
                 for side, code in zip((node.left, node.right), sides, strict=True)
@@ -147,6 +146,11 @@ class _Items:
             right = right or self._of_tensor(node.right)
             return f"{left} {SYMBOLS[type(node.op)]} {right}"
         raise _Stuck
+
+    def _may_be_half(self, node: ast.expr) -> bool:
+        """Whether a divisor is made of the item, and may be of half precision."""
+        value = self.scope.value(self.source)
+        return self._is_of_item(node) and value.dtype != "int" and value.dtype_id not in ("float32", "float64")
 
     def _is_of_item(self, node: ast.expr) -> bool:
         return self.name in names_in(node)
@@ -194,9 +198,7 @@ class _Items:
         self.template.refuse([Obstacle(reason, "number-to-tensor")])
 
 
-def _made_like(
-    made: ast.Call, name: str, source: ast.expr, scope: Scope, template: Template, *, fresh: bool, truths: bool
-) -> str:
+def _made_like(made: ast.Call, name: str, scope: Scope, template: Template, *, fresh: bool, truths: bool) -> str:
     """What makes of the numbers the tensor that the call makes: its dtype, its device and memory of its own."""
     if name == "torch.LongTensor":
         if made.keywords or truths:
@@ -211,7 +213,7 @@ def _made_like(
         if keyword.arg == "dtype":
             reason = f"`{snippet(made)}` raises for a number that the dtype does not hold, and for a tensor it does not"
             template.refuse([Obstacle(reason, "math-errors")])
-    if not any(keyword.arg == "device" for keyword in made.keywords) and not on_default_device(source, scope):
+    if not any(keyword.arg == "device" for keyword in made.keywords):  # the default, also where `.cpu()` is another
         options.append(f"device={torch_name(scope)}.zeros(()).device")
     moved = f".to({', '.join(options)})" if options else ""
     return moved if fresh else f"{moved}.clone()"
