@@ -47,7 +47,8 @@ def _breaking_calls(scope: Scope, found_in: Callable[[Scope], Iterable[Finding]]
     for node, callee in scope.facts.calls.items():
         if callee not in known:
             inner = scope.in_function(callee)
-            known[callee] = _breaks(callee.node.body, _spans_of_breaks(found_in(inner)), inner)
+            later = bool(callee.of(ast.Yield) or callee.of(ast.YieldFrom))  # a generator runs where it is gone through
+            known[callee] = not later and _breaks(callee.node.body, _spans_of_breaks(found_in(inner)), inner)
         if known[callee]:
             yield scope.span(node)
 
@@ -94,3 +95,5 @@ def _at_times(part: ast.AST) -> Iterator[ast.expr]:
             yield from node.values[1:]
         elif isinstance(node, ast.Lambda):
             yield node.body
+        elif isinstance(node, ast.Assert) and node.msg is not None:
+            yield node.msg

@@ -21,6 +21,11 @@ HELPERS = (
     "    if flag:",
     "        return row.sum().item()",
     "    return 2",
+    "def checked(self, row: torch.Tensor):",
+    "    assert row.dim() == 1, f'one row, and not {row.sum().item()}'",
+    "    return 2",
+    "def parts(self, row: torch.Tensor):",
+    "    yield row.sum().item()",
 )
 HEAD = "import torch\nfrom torch import nn\nclass Model(nn.Module):\n"
 
@@ -50,6 +55,8 @@ def codes(turn: Sequence[str], tmp_path: Path) -> set[str]:
         (("y = y * self.at_times(x[i], flag)",), True),
         (("if flag:", "    y = y * self.number(x[i])"), True),
         (("y = y * (x[i].sum().item() if flag else 2)",), True),
+        (("y = y * self.checked(x[i])",), True),
+        (("later = self.parts(x[i])", "y = y * 2"), True),
         (("if flag:", "    continue", "n = x[i].sum().item()", "y = y * n"), True),
     ],
 )
