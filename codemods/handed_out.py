@@ -32,7 +32,7 @@ def hands_out_arrays(scope: Scope) -> bool:
     caller = callers[-1]
     calls = [node for node, callee in scope.legality.inference.facts(caller).calls.items() if callee is function]
     around = parents((caller.node, *caller.nodes)) if calls else {}
-    return bool(calls) and all(_is_handed_on(call, around, caller) for call in calls)
+    return bool(calls) and all(_is_handed_on(call, around, caller, set()) for call in calls)
 
 
 def _is_of_arrays(value: Value) -> bool:
@@ -41,8 +41,11 @@ def _is_of_arrays(value: Value) -> bool:
     return value.is_(Kind.NDARRAY)
 
 
-def _is_handed_on(node: ast.AST, around: Mapping[ast.AST, ast.AST], caller: Function) -> bool:
-    """Whether a value is only returned or kept, by itself or in a list, a dict or under a name."""
+def _is_handed_on(node: ast.AST, around: Mapping[ast.AST, ast.AST], caller: Function, names: set[str]) -> bool:
+    """Whether a value is only returned or kept, by itself or in a list, a dict or under a name.
+
+    `names` have been followed: `found = (found, scores)` gives one that it reads.
+    """
     holder = around.get(node)
     while isinstance(holder, _PARTS) and not (isinstance(holder, ast.Subscript) and node is not holder.value):
         node, holder = holder, around.get(holder)
@@ -53,9 +56,12 @@ def _is_handed_on(node: ast.AST, around: Mapping[ast.AST, ast.AST], caller: Func
     if not isinstance(holder, ast.Assign) or node is not holder.value:
         return False
     for target in holder.targets:
+        if isinstance(target, ast.Name) and target.id in names:
+            continue
         if isinstance(target, ast.Name):
+            names.add(target.id)
             loads = [n for n in caller.of(ast.Name) if n.id == target.id and isinstance(n.ctx, ast.Load)]
-            if not all(_is_handed_on(load, around, caller) for load in loads):
+            if not all(_is_handed_on(load, around, caller, names) for load in loads):
                 return False
         elif not isinstance(target, ast.Subscript):
             return False

@@ -79,6 +79,8 @@ def test_what_the_first_call_sets_up_is_told_behind_the_rest(body: str, first: b
         ("return results(x, old)", True),
         ("found = results(x, old)\nkept = {'a': found}\nreturn kept, x", True),
         ("found = []\nfound.append(results(x, old))\nreturn found", True),
+        ("found = results(x, old)\nfound = (found, 1)\nreturn found", True),
+        ("found = results(x, old)\nfound = (found, 1)\nx = x * found[0][0].sum()", False),
         ("x = x + torch.tensor(results(x, old)[0])", False),
         ("found = results(x, old)\nx = x * found[0].sum()", False),
     ],
