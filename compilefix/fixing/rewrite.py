@@ -37,10 +37,14 @@ class EditError(Exception):
 
 @dataclass(frozen=True)
 class _Nodes:
-    """The nodes of a module by their place."""
+    """The nodes of a module by their place.
+
+    suites: the statement behind a colon, `if flag: x = y`, as one on a line of its own, which it has where it is put.
+    """
 
     expressions: Mapping[Span, cst.BaseExpression]
     statements: Mapping[Span, cst.BaseStatement | cst.If]
+    suites: Mapping[Span, cst.SimpleStatementLine]
 
 
 def rewrite(text: str, edits: Sequence[Edit], imports: Sequence[str], line_length: int) -> str:
@@ -100,6 +104,7 @@ def _with_what_was_lost(text: str, plain: str, new: str) -> str:
 def _index(wrapper: MetadataWrapper) -> _Nodes:
     expressions: dict[Span, cst.BaseExpression] = {}
     statements: dict[Span, cst.BaseStatement | cst.If] = {}
+    suites: dict[Span, cst.SimpleStatementLine] = {}
     for node, place in wrapper.resolve(PositionProvider).items():
         span = Span(place.start.line, place.start.column, place.end.line, place.end.column)
         if isinstance(node, cst.BaseExpression):
@@ -108,13 +113,17 @@ def _index(wrapper: MetadataWrapper) -> _Nodes:
             isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1
         ):
             statements[span] = node
+        elif isinstance(node, cst.SimpleStatementSuite) and len(node.body) == 1:
+            place = wrapper.resolve(PositionProvider)[node.body[0]]
+            span = Span(place.start.line, place.start.column, place.end.line, place.end.column)
+            suites[span] = cst.SimpleStatementLine(body=node.body, trailing_whitespace=node.trailing_whitespace)
     if any(isinstance(node, _OWN_PARENTHESES) and node.lpar for node in expressions.values()):
         # `ast` counts the parentheses of a tuple or generator as part of it, LibCST does not.
         for node, place in wrapper.resolve(WhitespaceInclusivePositionProvider).items():
             if isinstance(node, _OWN_PARENTHESES) and len(node.lpar) == 1:
                 span = Span(place.start.line, place.start.column, place.end.line, place.end.column)
                 expressions.setdefault(span, node)
-    return _Nodes(expressions, statements)
+    return _Nodes(expressions, statements, suites)
 
 
 def _find(nodes: _Nodes, edit: Edit) -> cst.CSTNode:
@@ -279,7 +288,9 @@ class _Apply(cst.CSTTransformer):
     def _parts(self, edit: Edit) -> Mapping[str, cst.CSTNode]:
         parts: dict[str, cst.CSTNode] = {}
         for name, span in edit.parts:
-            node: cst.CSTNode | None = self.nodes.expressions.get(span) or self.nodes.statements.get(span)
+            nodes = self.nodes
+            node: cst.CSTNode | None = nodes.expressions.get(span) or nodes.statements.get(span)
+            node = node or nodes.suites.get(span)
             if node is None:
                 raise EditError(f"line {span.line}: no expression or statement there")
             if edit.statement and span == edit.target and hasattr(node, "leading_lines"):
