@@ -1,4 +1,4 @@
-"""Indices, weights to draw by, and matrices to invert that a test on tensors keeps from failing.
+"""Indices, weights to draw by, and matrices to invert or take apart that a test on tensors keeps from failing.
 
 Code behind `if place + 1 < len(x):` reads `x[place + 1]`, code behind `if weights.sum() > 0:` draws by the weights, and
 code behind `if torch.det(a) == 0: return` inverts the matrix. Evaluated always, it fails exactly where the test was
@@ -28,6 +28,14 @@ _INVERTS = frozenset({"inverse", "inv", "solve", "cholesky", "cholesky_inverse",
 _TELLS_SINGULAR = frozenset(
     {"det", "slogdet", "logdet", "eigvals", "eigvalsh", "eigh", "matrix_rank", "cond", "svdvals"}
 )
+_NEEDS_FINITE = frozenset(
+    {
+        *("bernoulli", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "histc", "lstsq", "matrix_rank", "pca_lowrank"),
+        *("pinv", "pinverse", "svd", "svd_lowrank", "svdvals", *_DRAWN_BY),
+    }
+)
+"""They raise an error for NaN, or stop the whole process (`eigvals` on a CPU, torch 2.13)."""
+_TELLS_FINITE = frozenset({"isfinite", "isinf", "isnan"})
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _READ = frozenset({Kind.TENSOR, Kind.NUMBER})
 _KNOWN = frozenset({Kind.STATIC, Kind.SIZE})
@@ -45,7 +53,11 @@ def indices_kept_in_range(node: ast.expr, facts: FunctionFacts) -> Iterator[str]
 def kept_from_failing(node: ast.expr, facts: FunctionFacts) -> Iterator[str]:
     """The draws, and inverses, that fail where a test on their weights or their matrix came out otherwise, in words."""
     for part in walk(node):
-        for given, asks in ((_weights(part, facts), _asks_weights), (_matrix(part, facts), _asks_matrix)):
+        for given, asks in (
+            (_weights(part, facts), _asks_weights),
+            (_given_to(part, _INVERTS, facts), _asks_matrix),
+            (_given_to(part, _NEEDS_FINITE, facts), _asks_finite),
+        ):
             if given is None:
                 continue
             found = next((t for t in _tests(part, facts) if _is_read(t[0], facts) and asks(*t, given, facts)), None)
@@ -154,14 +166,14 @@ def _weights(part: ast.AST, facts: FunctionFacts) -> ast.expr | None:
     return part.args[0] if part.args else next((k.value for k in part.keywords if k.arg == _DRAWN_BY[word]), None)
 
 
-def _matrix(part: ast.AST, facts: FunctionFacts) -> ast.expr | None:
-    """The matrix that is inverted, or taken apart, which fails for a singular one."""
+def _given_to(part: ast.AST, functions: frozenset[str], facts: FunctionFacts) -> ast.expr | None:
+    """What one of some functions is given first, as the matrix that is inverted, or taken apart."""
     name = facts.callee(part) or "" if isinstance(part, ast.Call) else ""
-    if not isinstance(part, ast.Call) or name.rpartition(".")[2] not in _INVERTS:
+    if not isinstance(part, ast.Call) or name.rpartition(".")[2] not in functions:
         return None
     if name.startswith("Tensor.") and isinstance(part.func, ast.Attribute):
         return part.func.value
-    return part.args[0] if part.args else None
+    return part.args[0] if part.args else next((k.value for k in part.keywords), None)
 
 
 def _is_read(test: ast.expr, facts: FunctionFacts) -> bool:
@@ -203,11 +215,21 @@ def _is_small(bound: ast.expr, facts: FunctionFacts) -> bool:
 
 def _asks_matrix(test: ast.expr, _: bool, matrix: ast.expr, facts: FunctionFacts) -> bool:
     """Whether a test asks what tells a singular matrix, of one or of what it is made of: its determinant, its rank."""
+    return _asks_by(_TELLS_SINGULAR, test, matrix, facts)
+
+
+def _asks_finite(test: ast.expr, _: bool, given: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether a test asks for NaN or infinities in something, or in what it is made of."""
+    return _asks_by(_TELLS_FINITE, test, given, facts)
+
+
+def _asks_by(functions: frozenset[str], test: ast.expr, given: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether a test is made with one of some functions, and of what something is made of."""
     names = _sources(test, facts)
     assigned = [a.value for a in facts.function.of(ast.Assign) if names & frozenset(map(ast.unparse, a.targets))]
     calls = (n for given in (test, *assigned) for n in walk(given) if isinstance(n, ast.Call))
-    tells = any((facts.callee(call) or "").rpartition(".")[2] in _TELLS_SINGULAR for call in calls)
-    return tells and bool(_sources(matrix, facts) & names)
+    tells = any((facts.callee(call) or "").rpartition(".")[2] in functions for call in calls)
+    return tells and bool(_sources(given, facts) & names)
 
 
 def _sources(node: ast.expr, facts: FunctionFacts, depth: int = 3) -> frozenset[str]:
