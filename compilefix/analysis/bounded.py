@@ -29,10 +29,8 @@ _TELLS_SINGULAR = frozenset(
     {"det", "slogdet", "logdet", "eigvals", "eigvalsh", "eigh", "matrix_rank", "cond", "svdvals"}
 )
 _NEEDS_FINITE = frozenset(
-    {
-        *("bernoulli", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "histc", "lstsq", "matrix_rank", "pca_lowrank"),
-        *("pinv", "pinverse", "svd", "svd_lowrank", "svdvals", *_DRAWN_BY),
-    }
+    {"bernoulli", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "histc", "lstsq", "matrix_rank", "pca_lowrank"}
+    | {"pinv", "pinverse", "svd", "svd_lowrank", "svdvals", *_DRAWN_BY}
 )
 """They raise an error for NaN, or stop the whole process (`eigvals` on a CPU, torch 2.13)."""
 _TELLS_FINITE = frozenset({"isfinite", "isinf", "isnan"})
