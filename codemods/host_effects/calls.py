@@ -28,8 +28,8 @@ _WRITER_METHODS = frozenset(
 )
 
 
-_USES = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.BinOp, ast.Compare, ast.Call, ast.Attribute)
-"""What uses the result of a call that stands in it."""
+_PASSES_ON = (ast.BoolOp, ast.IfExp, ast.List, ast.Tuple, ast.ListComp, ast.Await)
+"""What a call stands in that nothing uses, in a statement of its own: `self.writer and self.writer.add_scalar(...)`."""
 
 
 def kind_of(node: ast.Call, scope: Scope) -> HostKind | None:
@@ -62,8 +62,19 @@ def _kind_by_name(node: ast.Call, func: ast.Attribute, scope: Scope) -> HostKind
         return None
     if func.attr in _WRITER_METHODS:
         # A writer gives nothing: `x = self.quantized.add_scalar(x, 3.0)` computes.
-        return None if isinstance(scope.parents.get(node), _USES) else "write"
+        return "write" if _is_alone(node, scope) else None
     return "log" if named_like_a_logger(func.value) and _is_level(func.attr) and func.attr != "log" else None
+
+
+def _is_alone(node: ast.Call, scope: Scope) -> bool:
+    """Whether nothing uses the result of a call that a writer may get; a `return` of one begins with a tag's text."""
+    around = scope.parents.get(node)
+    while isinstance(around, _PASSES_ON):
+        around = scope.parents.get(around)
+    if isinstance(around, ast.Return):
+        tag = node.args[0] if node.args else None
+        return isinstance(tag, ast.JoinedStr) or (isinstance(tag, ast.Constant) and isinstance(tag.value, str))
+    return isinstance(around, ast.Expr | ast.Lambda) or around is None
 
 
 def taken_by_name(node: ast.Call, scope: Scope) -> str | None:

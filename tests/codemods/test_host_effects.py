@@ -352,6 +352,9 @@ def test_a_lambda_and_code_that_does_not_run_compiled_are_left_alone() -> None:
     [
         ("self.sums.add_scalar('a', x)", True),
         ("return self.sums.add_scalar('a', x)", True),
+        ("self.sums and self.sums.add_scalar('a', x)", True),
+        ("return self.sums.add_scalar(x, 3.0)", False),
+        ("return x, [self.sums.add_scalar(x, 3.0)]", False),
         ("x = self.sums.add_scalar(x, 3.0)", False),
         ("x = x + self.sums.add_scalar(x, 3.0).sum()", False),
     ],
