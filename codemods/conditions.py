@@ -168,11 +168,13 @@ def _tensor_or_bool(test: ast.expr, scope: Scope, template: Template, *, operand
 
     Alone it is asked for at the boundary as it is. In a condition it is added to a zero: `as_tensor` and a comparison
     fail where the bool compares integers that change between calls (Dynamo and inductor of torch 2.11 and 2.13).
+    Beside what is a constant on a GPU, inductor of torch 2.11 wants the zero there too.
     """
     template.refuse([Obstacle(f"`{snippet(test)}` is not proved to have one element", "condition-one-element")])
     if not operand:
         return template.use(test)
-    return f"({torch_name(scope)}.zeros(()) + {template.use(test, operand=True)} != 0).reshape(())"
+    device = "" if template.beside is None else f", device={template.beside}.device"
+    return f"({torch_name(scope)}.zeros((){device}) + {template.use(test, operand=True)} != 0).reshape(())"
 
 
 def _mixed_name(test: ast.expr, scope: Scope) -> ast.BoolOp | None:

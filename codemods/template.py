@@ -54,7 +54,8 @@ class Template:
 
     edits: what else must change in the function for the code to be right. named: conditions that have a name already.
     mixes: whether a condition may be made of what is a tensor on one way and a Python bool on another: it may then be
-    on another device than the tensors of the function. unrecorded: no gradient is recorded where the code runs.
+    on another device than the tensors of the function, unless it is made on that of the one called `beside`.
+    unrecorded: no gradient is recorded where the code runs.
     """
 
     parts: dict[str, ast.AST] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class Template:
     edits: list[Edit] = field(default_factory=list)
     named: dict[tuple[ast.expr, ...], str] = field(default_factory=dict)
     mixes: bool = False
+    beside: str | None = None
     unrecorded: bool = False
     _stays: tuple[int, int, int] = (0, 0, 0)
 

@@ -202,7 +202,8 @@ class _Turn:
         fixed, tests, obstacles = fixed_first(end.node.test, scope)
         if end.around is not None:
             fixed = [end.around, *fixed]
-        template.mixes = True  # a bool that Python decides in some calls, beside a tensor in others, ends it as well
+        # A bool that Python decides in some calls, beside a tensor in others, ends it as well.
+        template.mixes, template.beside = True, self.done
         code = condition([_conjunction(tests)], scope, template, operand=True)
         template.refuse(obstacles)
         for part in (*tests, *(part for part in fixed if obstacles)):
