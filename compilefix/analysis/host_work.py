@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis.host_acts import own_leaves
 from compilefix.source.definitions import Class, Function
 from compilefix.source.project import Project
-from compilefix.source.tree import children
+from compilefix.source.tree import children, unpacked
 
 _DRAWS = ("random.", "numpy.random.")
 _PROGRESS = ("tqdm.", "rich.progress.")
@@ -49,7 +49,7 @@ def does_host_work(function: Function) -> bool:
         return True
     # An array by which a tensor is indexed is one only in passing; what makes tensors, too, gives arrays when asked.
     given = [node.value for node in function.of(ast.Return) if node.value is not None]
-    returned = {part for value in given for part in _whole(value)}
+    returned = {part for value in given for part in unpacked(value)}
     return not returned.isdisjoint(arrays) and not any(_makes_tensor(value, function) for value in given)
 
 
@@ -112,15 +112,6 @@ def _makes_tensor(node: ast.expr, function: Function) -> bool:
     """Whether an expression is a call of a function of torch: `torch.from_numpy(data)`."""
     name = function.module.qualified(node.func) if isinstance(node, ast.Call) else None
     return name is not None and name.startswith("torch.")
-
-
-def _whole(node: ast.expr) -> Iterator[ast.expr]:
-    """What an expression gives back: itself, or its items."""
-    if isinstance(node, ast.Tuple | ast.List):
-        for item in node.elts:
-            yield from _whole(item)
-    else:
-        yield node
 
 
 def prints(function: Function) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from compilefix.source.definitions import Function
-from compilefix.source.tree import walk
+from compilefix.source.tree import unpacked, walk
 
 _CONVERSIONS = frozenset(
     {"tensor", "as_tensor", "asarray", "from_numpy", "FloatTensor", "LongTensor", "array", "stack"}
@@ -38,7 +38,7 @@ class Rebound:
         if name not in self._function.stores:
             return None
         for loop in self._function.of(ast.For):
-            if any(isinstance(target, ast.Name) and target.id == name for target in _targets(loop.target)):
+            if any(isinstance(target, ast.Name) and target.id == name for target in unpacked(loop.target)):
                 return (loop.iter.end_lineno or loop.lineno, loop.iter.end_col_offset or 0), False
         for binding in self._function.of(ast.NamedExpr):
             if binding.target.id == name:
@@ -50,7 +50,7 @@ class Rebound:
                 end = annotated.end_lineno or annotated.lineno, annotated.end_col_offset or 0
                 return end, _made_of(name, annotated.value)
         for node in self._function.of(ast.Assign):
-            bound = [t for target in node.targets for t in _targets(target) if isinstance(t, ast.Name) and t.id == name]
+            bound = [t for target in node.targets for t in unpacked(target) if isinstance(t, ast.Name) and t.id == name]
             if bound and self._taken.get(name) not in bound and not self._is_default(node, name):
                 end = node.end_lineno or node.lineno, node.end_col_offset or 0
                 return end, bound == node.targets and _made_of(name, node.value)
@@ -68,14 +68,6 @@ class Rebound:
             and isinstance(test.ops[0], ast.Is | ast.IsNot)
             for test in tests
         )
-
-
-def _targets(node: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(node, ast.Tuple | ast.List):
-        for item in node.elts:
-            yield from _targets(item)
-    else:
-        yield node
 
 
 def _made_of(name: str, value: ast.expr) -> bool:

@@ -23,6 +23,7 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.analysis.writes import WriteAnalysis, says
 from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import unpacked
 
 Calls = Sequence[tuple[Function, ast.AST]]
 """Calls, each with the function that it stands in."""
@@ -116,7 +117,8 @@ class Recomputed:
             for node in live_nodes(facts):
                 if isinstance(node, ast.Assign | ast.AugAssign):
                     for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                        for name in dict.fromkeys(t.id for t in _targets(target) if isinstance(t, ast.Name)):
+                        parts = (part.value if isinstance(part, ast.Starred) else part for part in unpacked(target))
+                        for name in dict.fromkeys(part.id for part in parts if isinstance(part, ast.Name)):
                             found.setdefault(name, []).append(node)
             self._made[facts.function] = found
         return self._made[facts.function]
@@ -163,15 +165,6 @@ def _arguments(node: ast.Call, callee: Function, names: frozenset[str], facts: F
 
 def _outside(value: Value) -> frozenset[str]:
     return frozenset(t for t in value.storage if t.startswith(_OUTSIDE))
-
-
-def _targets(node: ast.expr) -> Iterator[ast.expr]:
-    """The targets of an assignment, those in a tuple or list one by one."""
-    if isinstance(node, ast.Tuple | ast.List):
-        for item in node.elts:
-            yield from _targets(item)
-    else:
-        yield node.value if isinstance(node, ast.Starred) else node
 
 
 def atoms(node: ast.expr) -> Iterator[ast.expr]:

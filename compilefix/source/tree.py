@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from compilefix.source.annotated import AnnAssign
 
@@ -130,6 +130,15 @@ def by_class(nodes: Iterable[ast.AST]) -> dict[type[ast.AST], list[ast.AST]]:
 def elements_of(node: ast.expr) -> list[ast.expr]:
     """The elements of a tuple, as an index `x[0, :]` or a target `a, b` is; any other expression by itself."""
     return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def unpacked(node: ast.expr) -> Iterator[ast.expr]:
+    """A target, or a value, and of a tuple or list each of its elements, however deep they stand."""
+    if isinstance(node, ast.Tuple | ast.List):
+        for item in node.elts:
+            yield from unpacked(item)
+    else:
+        yield node
 
 
 def names_in(*roots: ast.AST) -> set[str]:
