@@ -64,7 +64,8 @@ class CompiledFunction:
     """A function that runs compiled: its facts, how its root is compiled, and the functions from there to it.
 
     `callers` call each other and the function. Before them comes, in `led_by`, what leads there without a call that is
-    seen: one that names the first of them, or calls the method in whose place it stands.
+    seen: one that names the first of them, or calls the method in whose place it stands. `calls` is what it calls that
+    runs compiled too, unless the way was not to go on from there.
     """
 
     function: Function
@@ -72,6 +73,7 @@ class CompiledFunction:
     root: str
     callers: tuple[Function, ...] = ()
     led_by: tuple[Function, ...] = ()
+    calls: tuple[Function, ...] = ()
 
     @property
     def reached_by(self) -> tuple[str, ...]:
@@ -360,13 +362,13 @@ def _reach(
         function, root, callers, led_by = pending.popleft()
         if function not in reached and function_key(function) not in known and not leaves(function):
             facts = inference.facts(function)
-            reached[function] = CompiledFunction(function, facts, root, callers, led_by)
+            calls: tuple[Function, ...] = ()
             if not is_end(function):
-                way = (*callers, function)
-                called = (
-                    c for c in _callees(facts, inference) if not prepares(c) and not _makes_host_object(c, inference)
-                )
-                pending.extend((c, root, way, led_by) for c in called if enters(root, c))
+                callees = _callees(facts, inference)
+                calls = tuple(c for c in callees if not prepares(c) and not _makes_host_object(c, inference))
+            reached[function] = CompiledFunction(function, facts, root, callers, led_by, calls)
+            way = (*callers, function)
+            pending.extend((c, root, way, led_by) for c in calls if enters(root, c))
         if not pending:
             # Of some functions more is known now than when they were reached.
             stale = [f for f, times in inference.outdated.items() if f in reached and renewed.get(f, 0) < times]

@@ -16,6 +16,7 @@ from typing import Any
 
 import compilefix
 from compilefix import codemods
+from compilefix.analysis.regions import FunctionKey
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.fixing.search import Entry, Reached, Search, UnitResult
 from compilefix.source.files import SourceError
@@ -171,12 +172,18 @@ def _errors(items: Sequence[dict[str, Any]]) -> tuple[SourceError, ...]:
 def _reached(items: Sequence[dict[str, Any]]) -> tuple[Reached, ...]:
     return tuple(
         Reached(
-            (item["key"][0], item["key"][1], item["key"][2]),
+            _key(item["key"]),
             tuple(item["path"]),
             None if item["findings"] is None else tuple(map(_finding, item["findings"])),
+            tuple(map(_key, item["calls"])),
         )
         for item in items
     )
+
+
+def _key(item: Sequence[Any]) -> FunctionKey:
+    path, name, line = item
+    return path, name, line
 
 
 def _finding(item: dict[str, Any]) -> Finding:

@@ -7,7 +7,8 @@ is that of a unit. What all units need to know, the functions that `torch.compil
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -57,11 +58,15 @@ KEPT_CHARACTERS = 3_000_000
 
 @dataclass(frozen=True)
 class Reached:
-    """A function that runs compiled, the way to it, and what was found in it, None where another unit looks."""
+    """A function that runs compiled, the way to it, and what was found in it, None where another unit looks.
+
+    `calls` are what it calls compiled, where no `forward` was seen to lead to it: it may be called from another unit.
+    """
 
     key: FunctionKey
     path: tuple[str, ...]
     findings: tuple[Finding, ...] | None
+    calls: tuple[FunctionKey, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,7 +147,7 @@ class Search:
     def _look(self, judge: _Judge, compiled: CompiledFunction) -> Reached:
         key = function_key(compiled.function)
         if self._only is not None and key[0] not in self._only:
-            return Reached(key, compiled.reached_by, ())
+            return Reached(key, compiled.reached_by, (), _calls(compiled))
         return judge.look(compiled)
 
     def _outside(self, names: Sequence[str]) -> tuple[tuple[Finding, ...], tuple[SourceError, ...]]:
@@ -186,6 +191,7 @@ def merged(entry: Entry, results: Iterable[UnitResult]) -> tuple[tuple[Finding, 
     known = {reached.key for reached in entry.reached}
     found: dict[FunctionKey, tuple[Finding, ...]] = {r.key: r.findings or () for r in entry.reached}
     ways: dict[FunctionKey, tuple[str, ...]] = {r.key: r.path for r in entry.reached}
+    own: dict[FunctionKey, Reached] = {}
     errors = dict.fromkeys(entry.errors)
     outside: list[Finding] = []
     for result in results:
@@ -196,9 +202,12 @@ def merged(entry: Entry, results: Iterable[UnitResult]) -> tuple[tuple[Finding, 
                 continue
             if reached.findings is not None:
                 found.setdefault(reached.key, reached.findings)
+            if reached.findings is not None and not leads_from_a_forward(reached.path[0]):
+                own.setdefault(reached.key, reached)
             way = ways.get(reached.key)
             if way is None or _order_of_way(reached.path) < _order_of_way(way):
                 ways[reached.key] = reached.path
+    _lead_on(ways, own)
     findings: dict[Finding, None] = {}
     seen = {k for k, way in ways.items() if leads_from_a_forward(way[0]) and not makes_pictures_on_the_way(way)}
     # Of a file by itself in which nothing is seen to be compiled somebody compiles the functions.
@@ -223,6 +232,20 @@ _NOT_FOR_TORCH = "the function works on arrays of other libraries too, and its f
 def order(finding: Finding) -> tuple[str, Span, str]:
     """Findings stand in the order of their places."""
     return (finding.path, finding.span, finding.code)
+
+
+def _lead_on(ways: dict[FunctionKey, tuple[str, ...]], own: Mapping[FunctionKey, Reached]) -> None:
+    """Add the ways that go on in another unit: that one does not see who calls its functions.
+
+    own: what each unit says of functions that it saw no `forward` lead to.
+    """
+    pending = deque(key for key, way in ways.items() if key in own and leads_from_a_forward(way[0]))
+    while pending:
+        key = pending.popleft()
+        for callee in own[key].calls:
+            if callee in own and not leads_from_a_forward(ways[callee][0]):
+                ways[callee] = (*ways[key], callee[1])
+                pending.append(callee)
 
 
 def _order_of_way(path: tuple[str, ...]) -> tuple[bool, int, tuple[str, ...]]:
@@ -261,10 +284,10 @@ class _Judge:
                 found = tuple(kept_for_others(finding, scope) for finding in found)
                 if works_without_torch(compiled.function):
                     found = tuple(replace(f, fix=None, declined=_NOT_FOR_TORCH) if f.fix else f for f in found)
-            return Reached(key, compiled.reached_by, at_their_reads(found, scope))
+            return Reached(key, compiled.reached_by, at_their_reads(found, scope), _calls(compiled))
         except RecursionError:
             self._too_deep.append(_deep(path, qualname, line))
-            return Reached(key, compiled.reached_by, ())
+            return Reached(key, compiled.reached_by, (), _calls(compiled))
 
     def _judged(self, finding: Finding, scope: Scope) -> Finding:
         """The finding, declined where its fix does not fit to what stands round it in the file that it is made in."""
@@ -285,6 +308,10 @@ class _Judge:
         text = "\n".join((*module.lines[node.lineno - 1 : node.end_lineno], ""))
         for rule in self._hint_words.rules(text):
             yield from scope.found(rule)
+
+
+def _calls(compiled: CompiledFunction) -> tuple[FunctionKey, ...]:
+    return () if leads_from_a_forward(compiled.root) else tuple(dict.fromkeys(map(function_key, compiled.calls)))
 
 
 def _deep(path: str, function: str, line: int) -> SourceError:

@@ -86,6 +86,45 @@ def test_units_find_what_one_unit_finds(
     assert ways == {("Net0.forward", "scaled")}
 
 
+ATTENTION = """\
+import torch
+from masks import unpadded
+
+def attend(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return unpadded(x * 2, mask).sum()
+"""
+MASKS = """\
+import torch
+
+def _kept(mask: torch.Tensor) -> torch.Tensor:
+    return mask.flatten().nonzero()
+
+def unpadded(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return x[_kept(mask)]
+"""
+CALLER = """\
+import torch
+from torch import nn
+from attention import attend
+
+class Net(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return attend(x, x > 0)
+"""
+
+
+def test_a_way_goes_on_where_it_leaves_a_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"attention": ATTENTION, "caller": CALLER, "masks": MASKS}
+    files = {name: SourceFile(tmp_path / f"{name}.py", name, text) for name, text in texts.items()}
+    whole = outcome(files, tmp_path)
+    monkeypatch.setattr(search, "UNIT_CHARACTERS", 1)
+    in_units = outcome(files, tmp_path)
+    assert in_units == whole
+    assert {(f.reached_by, f.apart) for f in in_units.findings if f.function == "_kept"} == {
+        (("Net.forward", "attend", "unpadded", "_kept"), False)
+    }
+
+
 # Lines, a number on the module and checks that raise, in functions that have the same names in all modules.
 BUSY = """\
 import logging
