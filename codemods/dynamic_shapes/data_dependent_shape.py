@@ -23,7 +23,8 @@ loss = torch.where(mask, per_token, 0).sum() / mask.sum()
 ## Fix safety
 `n[n < 1] = 1.0`, where the mask has no dimension, becomes `n.masked_fill_(n < 1, 1.0)`, which writes the same into the
 same memory: safe for a number that a tensor of half precision holds, where the mask asks the tensor itself (it must be
-on the same device, as no index must). For all else this rule has no fix: the rewrite
+on the same device, as no index must). CF502 takes such a mask too, where the new value is made of what it selects. For
+all else this rule has no fix: the rewrite
 depends on what the result is used for. The finding names the form to write. Where the shape is really needed,
 `torch._dynamo.config.capture_dynamic_output_shape_ops = True` keeps the operation in the graph (not `one_hot` and
 `combinations`, and not `bincount` with `minlength`); where that is set nothing is reported, and CF506 writes it where

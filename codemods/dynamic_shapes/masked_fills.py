@@ -40,7 +40,7 @@ def fills_of(tensor: ast.expr, scope: Scope, template: Template) -> list[Edit]:
 
 def fill(statement: ast.Assign, target: ast.Subscript, scope: Scope, template: Template) -> Edit | None:
     """`x.masked_fill_(mask, 0)` for `x[mask] = 0`; None where something else is written."""
-    mask = whole_mask(target, scope)
+    mask = whole_mask(target, scope, of_numbers=True)
     if mask is None or mask.leading or mask.last or not _is_number(statement.value, scope):
         return None
     own = Template()

@@ -58,6 +58,10 @@ An index of which a mask selects (`y[mask] = table[index[mask]]`, `table[index[m
 integers, with the shape of the mask, and values that are written to places must have one row for each of its elements
 (`same-shape-dtype`). What is out of range may not raise as before (`index-in-range`).
 
+A mask without dimensions selects from a number (`total[mask] /= count[mask]`): whatever is selected has none either,
+and all else that the new value is made of is a number of Python's, since a tensor beside what is selected may decide
+the dtype otherwise than beside a number.
+
 One number of each selected row (`y[mask] = scores[mask, labels[mask]]`) is gathered, the first one where the mask is
 false: `scores` must have one dimension behind those of the mask (`same-shape-dtype`), its rows must not be empty
 (`branches-total`), and what selects must not be negative, since `gather` does not count from the end (`not-negative`).
@@ -232,11 +236,13 @@ class MaskedWrite(Rule):
         return self.fixed(scope, found.statement, message, fix)
 
     def _judge(self, node: ast.Assign | ast.AugAssign, target: ast.Subscript, scope: Scope) -> Finding:
-        mask = whole_mask(target, scope)
+        mask = whole_mask(target, scope, of_numbers=True)
         assert mask is not None
         elements = Elements(mask, scope, node)
         template = Template()
         lines = _rewritten(node, target, elements, template)
+        if scope.value(mask.node).rank == 0:
+            elements.obstacles.extend(_of_numbers(node.value, elements))
         elements.once()
         template.refuse(elements.obstacles)
         selection = None if isinstance(node, ast.AugAssign) else elements.first_selection(node.value)
@@ -359,7 +365,7 @@ def written(node: ast.Assign | ast.AugAssign, scope: Scope) -> ast.Subscript | N
     target = node.target if isinstance(node, ast.AugAssign) else node.targets[0] if len(node.targets) == 1 else None
     if not isinstance(target, ast.Subscript):
         return None
-    mask = whole_mask(target, scope)
+    mask = whole_mask(target, scope, of_numbers=True)
     if mask is None:
         return None
     reads = isinstance(node, ast.AugAssign) or Elements(mask, scope, node).selects(node.value)
@@ -426,6 +432,27 @@ def _types(tensor: ast.expr, value: Value, elements: Elements) -> Iterator[Obsta
             yield Obstacle(
                 f"`{snippet(base)}` is not proved to have the shape of `{snippet(tensor)}`", "same-shape-dtype"
             )
+
+
+def _of_numbers(value: ast.expr, elements: Elements) -> Iterator[Obstacle]:
+    """Whether new values behind a mask without dimensions are made of selected numbers only, and of Python's.
+
+    What is selected has a dimension, a number that is not has none: beside each other they have another dtype than
+    all numbers, and another shape than what is selected of more.
+    """
+    scope = elements.scope
+    more = next((text for text in elements.bases if scope.value(elements.atoms[text]).rank != 0), None)
+    if more is not None:
+        yield Obstacle(f"`{more}` is not proved to have no dimension, as the mask")
+    selected = {
+        n for s in ast.walk(value) if isinstance(s, ast.Subscript) and elements.mask.same(s) for n in ast.walk(s)
+    }
+    names = (
+        n for n in ast.walk(value) if isinstance(n, ast.Name | ast.Attribute | ast.Subscript) and n not in selected
+    )
+    beside = next((n for n in names if scope.value(n).may_be(Kind.TENSOR)), None)
+    if beside is not None:
+        yield Obstacle(f"`{snippet(beside)}` is not selected, and may decide the dtype beside what is")
 
 
 def _linear(tree: ast.expr, elements: Elements) -> bool:

@@ -103,15 +103,17 @@ def mask_of(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     return next((part for part in parts if is_mask(part, scope) or seems_mask(part, scope)), None)
 
 
-def whole_mask(node: ast.Subscript, scope: Scope) -> Mask | None:
+def whole_mask(node: ast.Subscript, scope: Scope, *, of_numbers: bool = False) -> Mask | None:
     """The mask of an index that holds nothing but it: `x[m]`, `x[:, m]`, `x[..., m]`, `x[m, :]`.
 
-    Not one without dimensions.
+    Not one without dimensions, unless that is asked for (of_numbers), and `x` has none either.
     """
     found = mask_of(node, scope)
-    if found is None or scope.value(found).rank == 0:
+    if found is None:
         return None
     parts = _parts(node)
+    if scope.value(found).rank == 0 and not (of_numbers and len(parts) == 1 and scope.value(node.value).rank == 0):
+        return None
     before = _before(parts)
     if parts[-1] is not found or before is None:
         return None
