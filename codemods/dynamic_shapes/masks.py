@@ -218,9 +218,11 @@ def _keeps_list(name: str, statement: ast.Assign) -> bool:
 
 
 def _is_negated(node: ast.expr, scope: Scope) -> bool:
-    """Whether a name stands behind `~` elsewhere in the function, as masks do."""
+    """Whether a name or attribute stands behind `~` elsewhere in the function, as masks do."""
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return False
     negated = (n.operand for n in scope.of(ast.UnaryOp) if isinstance(n.op, ast.Invert))
-    return isinstance(node, ast.Name) and any(isinstance(n, ast.Name) and n.id == node.id for n in negated)
+    return any(type(n) is type(node) and ast.unparse(n) == ast.unparse(node) for n in negated)
 
 
 def _compares_values(node: ast.Compare, scope: Scope) -> bool:

@@ -96,6 +96,12 @@ def follow(node: ast.expr, scope: Scope, use: Use, integral: bool) -> None:
         use.refuse(f"the number leaves the arithmetic of this function in `{snippet(parent)}`", "static-shape-values")
 
 
+_BY_ELEMENT = frozenset(
+    {"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod"}
+    | {"pow", "lerp", "clamp", "clip", "masked_fill", "fill", "where", "eq", "ne", "gt", "ge", "lt", "le"}
+)
+"""Functions that take the number as a tensor beside the other one, and read nothing (measured on torch 2.13)."""
+
 _ROUNDS = frozenset({"math.ceil", "math.floor", "math.trunc"})
 """What makes an integer of a number, which Dynamo asks the tensor for that stands for one of NumPy."""
 
@@ -129,7 +135,7 @@ def _argument(call: ast.AST | None, scope: Scope, use: Use, integral: bool) -> N
         use.refuse(f"`{snippet(call)}` takes its dtype from the NumPy number")
     elif name.startswith(("Tensor.", "torch.")):
         _takes_as_float(call, use)
-        use.integer = use.integer or integral
+        use.integer = use.integer or (integral and name.rpartition(".")[2].rstrip("_") not in _BY_ELEMENT)
     else:
         use.refuse(f"the number is passed on in `{snippet(call)}`", "static-shape-values")
 

@@ -348,3 +348,26 @@ def test_a_number_that_numpy_makes_of_a_size_is_told_once(read: str, breaks: boo
     torch._dynamo.reset()
     explained = torch._dynamo.explain(space["scaled"])(torch.ones(30, 2))
     assert bool(explained.graph_break_count) is breaks
+
+
+@pytest.mark.parametrize(
+    ("used", "breaks"),
+    [
+        ("x.mul(n)", False),
+        ("x.clone().mul_(0.9**n).add_(x * n)", False),
+        ("torch.clamp(x, max=n)", False),
+        ("x.masked_fill(x > 1, n)", False),
+        ("torch.zeros(n) + x.sum()", True),
+    ],
+)
+def test_a_number_of_numpy_breaks_where_torch_takes_an_integer(used: str, breaks: bool) -> None:
+    text = (
+        f"import numpy as np\nimport torch\ndef scaled(x: torch.Tensor):\n    n = np.prod(x.shape)\n    return {used}\n"
+    )
+    found = rewritten(Path("/nowhere/program.py"), text, frozenset()).findings
+    assert [(f.code, f.effect == "break") for f in found] == [("CF401", breaks)]
+    space: dict[str, Any] = {}
+    exec(compile(text, "<program>", "exec"), space)
+    torch._dynamo.reset()
+    explained = torch._dynamo.explain(space["scaled"])(torch.ones(30, 2))
+    assert bool(explained.graph_break_count) is breaks
