@@ -7,6 +7,7 @@
                                                                      again: its breaks are those of `accuracy.py run`
     python benchmarks/share.py tables --out DIR [--markdown FILE] [--json FILE]
     python benchmarks/share.py sites --out DIR PACKAGE ...           what CF2, CF4 and CF5 report, before and after
+    ... --list share_fresh                                           the list of models nobody tuned for
 
 Nothing that is installed is edited: the fixes are served from memory. `fix` and `run` keep what they have done in DIR
 and skip what is there. How it is counted stands in docs/share.md.
@@ -65,6 +66,7 @@ def main() -> int:
     sites.add_argument("names", nargs="+")
     for one in (fix, run, serve, tables, sites):
         one.add_argument("--out", type=Path, required=True)
+        one.add_argument("--list", default="share_models", help="which list of models: share_models, share_fresh")
     options = parser.parse_args()
     if options.command == "choose":
         import share_models
@@ -72,6 +74,9 @@ def main() -> int:
         names = share_models.choose(options.observed)
         Path(share_models.__file__).with_suffix(".json").write_text(json.dumps(names, indent=1) + "\n")
         return 0
+    import share_models
+
+    share_models.chosen_list = options.list
     options.out = options.out.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
     if options.command == "fix":
@@ -120,9 +125,11 @@ def _run(options: argparse.Namespace) -> int:
     for name in _models(options.names):
         groups[name.partition("/")[0]].append(name)
     # The arms with fixes take the inputs that the original takes, which is run first.
+    wanted = {ARMS[arm][0] for arm in options.arms}
     for levels in (("none",), ("safe", "assumed")):
+        work = _work(groups, [level for level in levels if level in wanted])
         with ThreadPoolExecutor(options.jobs) as pool:
-            for line in pool.map(lambda words: _served(options, *words), _work(groups, levels)):
+            for line in pool.map(lambda words: _served(options, *words), work):
                 print(line, file=sys.stderr, flush=True)
     return 0
 

@@ -20,11 +20,14 @@ from typing import Any
 
 import accuracy_models
 import public_models
+import share_fresh
 import torch
 
 # Not models, layers, losses or metrics: solvers of differential equations and schedulers of diffusion.
 _LEFT_OUT = frozenset({"torchdiffeq", "torchsde", "diffusers"})
-_CHOSEN = Path(__file__).with_name("share_models.json")
+
+chosen_list = "share_models"
+"""The list of names that is run: that of this module, or `share_fresh`."""
 
 MODES = ("eval", "eval varied", "train")
 
@@ -37,7 +40,7 @@ requiring: list[bool] | None = None
 
 def chosen() -> list[str]:
     """The names of the models, `package/name`."""
-    names: list[str] = json.loads(_CHOSEN.read_text(encoding="utf-8"))
+    names: list[str] = json.loads(Path(__file__).with_name(f"{chosen_list}.json").read_text(encoding="utf-8"))
     return names
 
 
@@ -64,7 +67,7 @@ def _spaced(names: Sequence[str]) -> list[str]:
 
 def builders() -> Mapping[str, accuracy_models.Builder]:
     """How each model is built, by name."""
-    return {**accuracy_models.load(), **_MORE}
+    return {**accuracy_models.load(), **_MORE, **share_fresh.MODELS}
 
 
 def workload() -> tuple[Any, list[Any]]:
