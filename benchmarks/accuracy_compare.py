@@ -411,6 +411,7 @@ _TITLES = {
     "twenty-seventh": "Models of five packages that were chosen after the twenty-sixth group was begun",
     "twenty-eighth": "Models of seven packages that were chosen after all of the twenty-seventh group",
     "twenty-ninth": "Models of packages that were chosen after all of the twenty-eighth group",
+    "thirtieth": "Models of nine packages that were chosen after all of the twenty-ninth group",
 }
 
 

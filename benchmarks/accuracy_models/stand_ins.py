@@ -11,6 +11,8 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import torch
+
 
 class _Anything(type):
     """The class of what stands for a name in a module that is not installed: it has every attribute."""
@@ -72,6 +74,13 @@ def without_packages(*names: str) -> None:
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)
     _FINDER.names.update(names)
+
+
+def without_torchvision_extension() -> None:
+    """Let torchvision be imported without its extension library, of which the models use nothing."""
+    for name in ("nms", "qnms"):
+        if not hasattr(torch.ops.torchvision, name):
+            torch.library.define(f"torchvision::{name}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 
 
 def bare(package: str) -> None:
