@@ -34,6 +34,9 @@ _MAKES_RESULTS = re.compile(r"^Post_?[Pp]rocess")
 _PROCESSES_DATA = re.compile(r"Data_?(Pre|Post)?[Pp]rocess(or|ing)$")
 """How classes are called that bring a batch to a model, and its results back: they hold the model that is compiled."""
 
+_EVALUATION = frozenset({"evaluation", "evaluations", "evaluator", "evaluators"})
+"""Folders of a package with what measures how good a model is."""
+
 _OF_MODELS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "named_modules"})
 
 
@@ -82,6 +85,7 @@ def library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple
                     method = cls.methods[name]
                     apart = makes_pictures(method) or is_for_another_framework(cls, project)
                     apart = apart or _is_for_data(cls, project) or _goes_over_a_model(method)
+                    apart = apart or _is_for_evaluation(cls, project)
                     apart = apart or (name == "forward" and is_called_by_no_one(cls, project))
                     apart = apart or any(
                         named.search(cls.node.name) is not None for named in (_SEARCHES, _PROCESSES_DATA)
@@ -114,3 +118,14 @@ def _is_for_data(cls: Class, project: Project) -> bool:
     if not stands_with_the_data(cls.module):
         return False
     return serves_others(cls, project, lambda user: user.cls is None or not feeds_or_tests(user.cls, project))
+
+
+def _is_for_evaluation(cls: Class, project: Project) -> bool:
+    """Whether a module stands in a folder that is called evaluation, and is used there alone: it scores results."""
+    return _stands_with_evaluation(cls.module) and serves_others(
+        cls, project, lambda user: not _stands_with_evaluation(user.module)
+    )
+
+
+def _stands_with_evaluation(module: Module) -> bool:
+    return not _EVALUATION.isdisjoint(module.file.packages)

@@ -20,6 +20,7 @@ _LEAVES_REGION = (
     "torch.library.custom_op",
     "torch.library.impl",
     "torch.library.register_fake",
+    "torch.jit.script_method",
     "triton.jit",
     "triton.autotune",
     "triton.heuristics",
@@ -48,6 +49,7 @@ _LEAVES_REGION = (
 )
 
 
+_FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
 _CLOSED: tuple[type[ast.AST], ...] = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -78,7 +80,25 @@ def leaves(function: Function) -> bool:
         return True  # the boundary helper, whose work waits for the end of the call
     if isinstance(function.node, ast.AsyncFunctionDef):
         return True  # Dynamo leaves coroutines to Python, and the call of one runs nothing yet
+    if _is_refused(function):
+        return True
     return any(d in _LEAVES_REGION or d.endswith((".setter", ".deleter")) for d in function.decorators)
+
+
+def _is_refused(function: Function) -> bool:
+    """Whether PyTorch runs a derivative no more: its `forward` is a method of an object, as it was before 0.4.
+
+    `apply` runs one that is only not said to be static, and makes no object: none has an `__init__` then.
+    """
+    cls = function.cls
+    if cls is None or function.node.name not in ("forward", "backward") or _FUNCTIONS.isdisjoint(cls.bases):
+        return False
+    forward = cls.methods.get("forward")
+    if forward is None or forward.node.decorator_list or "__init__" not in cls.methods:
+        return False
+    # `forward = staticmethod(forward)` stands behind some of them.
+    assigned = (target for one in cls.node.body if isinstance(one, ast.Assign) for target in one.targets)
+    return not any(isinstance(target, ast.Name) and target.id == "forward" for target in assigned)
 
 
 def effects_at_the_boundary(facts: FunctionFacts) -> list[ast.Lambda]:

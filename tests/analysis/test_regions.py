@@ -462,6 +462,15 @@ LEAVES = {
             {DECIDES}  # NOT
             return x
         """,
+    "method that torch.jit has compiled": """
+        class Scripted(torch.jit.ScriptModule):
+            @torch.jit.script_method
+            def forward(self, x: torch.Tensor):
+                if bool(x.sum() > 0):  # NOT
+                    x = x + 1
+                return x
+        root = Scripted()
+        """,
     "custom op": f"""
         @torch.library.custom_op("regions_test::root", mutates_args=())
         def root(x: torch.Tensor) -> torch.Tensor:
@@ -728,6 +737,16 @@ def test_a_compile_of_its_own_is_not_that_of_torch(tmp_path: Path) -> None:
 
 
 AROUND_THE_MODEL = {
+    "a derivative that PyTorch refuses to run": """
+        class Twice(torch.autograd.Function):
+            def __init__(self, scale):
+                self.scale = scale
+            def forward(self, x: torch.Tensor):
+                DECIDES
+                return x * self.scale
+            def backward(self, grad):
+                return grad * self.scale
+        """,
     "a training loop": """
         def step(model, x: torch.Tensor):
             loss = model(x).sum()
@@ -1240,6 +1259,17 @@ def test_code_round_the_model_is_no_root(kind: str, tmp_path: Path) -> None:
     other.write_text("", encoding="utf-8")
     assert marked(text, "NOT")
     assert found([path, other]) == ()
+
+
+def test_a_derivative_that_apply_runs_is_a_root_though_it_is_not_said_to_be_static(tmp_path: Path) -> None:
+    text = program(
+        AROUND_THE_MODEL["a derivative that PyTorch refuses to run"].replace("DECIDES", f"{DECIDES}  # BREAK")
+    )
+    lines = text.splitlines(keepends=True)
+    begins = next(number for number, line in enumerate(lines) if "__init__" in line)
+    path = tmp_path / "library.py"
+    path.write_text("".join(lines[:begins] + lines[begins + 2 :]), encoding="utf-8")
+    assert {f.span.line for f in found([path])} == marked(path.read_text(encoding="utf-8"), "BREAK")
 
 
 def test_what_is_brought_to_a_file_is_where_the_graph_ends(tmp_path: Path) -> None:
@@ -2253,6 +2283,23 @@ def test_modules_that_data_sets_alone_use_stand_apart(tmp_path: Path) -> None:
     told = [f for f in found([tmp_path / place for place in places]) if f.code in ("CF101", "CF102")]
     assert len(told) == 2
     assert {f.span.line for f in told if f.apart} == marked(text, "APART")
+
+
+@pytest.mark.parametrize(
+    ("folder", "user", "apart"),
+    [("evaluation", "evaluation", True), ("evaluation", "models", False), ("layers", "layers", False)],
+)
+def test_a_module_that_scores_results_stands_apart(folder: str, user: str, apart: bool, tmp_path: Path) -> None:
+    """In a folder for that, and nothing outside of it uses the module."""
+    score = tmp_path / folder / "score.py"
+    uses = tmp_path / user / "uses.py"
+    for path in (score, uses):
+        path.parent.mkdir(exist_ok=True)
+    score.write_text(program(MODEL), encoding="utf-8")
+    uses.write_text(f"from {folder}.score import Model\n\ndef scored(x):\n    return Model()(x)\n", encoding="utf-8")
+    sources = [SourceFile(p, f"{p.parent.name}.{p.stem}", p.read_text(encoding="utf-8")) for p in (score, uses)]
+    told = run(sources, Config(root=tmp_path), rules=list(registry.load().values()), rewrite=False).findings
+    assert [leads_from_a_forward(f.reached_by[0]) for f in told] == [not apart]
 
 
 def test_what_is_exported_or_called_by_a_simulator_stands_apart(tmp_path: Path) -> None:
