@@ -36,8 +36,10 @@ def looks_for_mistakes(branch: ast.If, block: list[ast.stmt], function: Function
 
 
 def _is_quiet(flag: ast.expr, function: Function) -> bool:
-    """Whether a flag of the object makes the code say what it does, and is off where nobody sets it."""
-    if not isinstance(flag, ast.Attribute) or _SPEAKS.search(flag.attr) is None:
+    """Whether a flag of the object, or an argument, makes the code say what it does, and is off if nobody sets it."""
+    if not isinstance(flag, ast.Attribute | ast.Name) or _SPEAKS.search(last_name(flag)) is None:
+        return False
+    if isinstance(flag, ast.Name) and flag.id not in defaults(function):
         return False
     first = list(_first_values(flag, function))
     return bool(first) and all(isinstance(value, ast.Constant) and not value.value for value in first)

@@ -25,7 +25,8 @@ _HOLDING = frozenset({"__dict__", "__getattr__", "__getattribute__", "__setattr_
 def says_unknown(branch: ast.If, scope: Scope) -> bool:
     """Whether the last `else` of a chain only says that a setting has none of the values that were asked for.
 
-    `if mode == "mean": ...`, `elif mode == "sum": ...`, `else: print("unknown mode")`.
+    Or that there are more of something than it knows: `if mode == "mean": ...`, `elif mode == "sum": ...`,
+    `else: print("unknown mode")`.
     """
     around, asked = scope.parents.get(branch), _asked_for_a_text(branch.test)
     if asked is None or not isinstance(around, ast.If) or around.orelse != [branch]:
@@ -40,14 +41,35 @@ def _asked_for_a_text(test: ast.expr) -> str | None:
     if len(compared) < len(parts):
         return None
     found = {ast.unparse(part.left) for part in compared}
-    equal = all(isinstance(part.ops[0], ast.Eq | ast.In) and _is_text(part.comparators[0]) for part in compared)
+    among = _is_number if all(_counts(part.left) for part in compared) else _is_text
+    equal = all(isinstance(part.ops[0], ast.Eq | ast.In) and among(part.comparators[0]) for part in compared)
     return found.pop() if equal and len(found) == 1 else None
 
 
+def _counts(node: ast.expr) -> bool:
+    """Whether something says how many there are: `len(layers)`, `x.ndim`, `x.dim()`."""
+    if isinstance(node, ast.Call):
+        return (isinstance(node.func, ast.Name) and node.func.id == "len") or _is_rank(node.func)
+    return _is_rank(node)
+
+
+def _is_rank(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in ("dim", "ndim")
+
+
+def _is_number(node: ast.expr) -> bool:
+    return _is_written(node, int)
+
+
 def _is_text(node: ast.expr) -> bool:
+    return _is_written(node, str)
+
+
+def _is_written(node: ast.expr, kind: type) -> bool:
+    """Whether a value of a type is written there, or several are."""
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return all(map(_is_text, node.elts))
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+        return all(_is_written(element, kind) for element in node.elts)
+    return isinstance(node, ast.Constant) and isinstance(node.value, kind)
 
 
 def _says(statement: ast.stmt, scope: Scope) -> bool:

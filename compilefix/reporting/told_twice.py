@@ -17,7 +17,7 @@ _OF_TEXTS = "the number is only printed or logged"
 _UNPROVED = " is not proved to be a tensor; if it is one: "
 _OF_ELEMENTS = "CF503"
 _OF_NUMBERS = _OF_READS | {"CF401"}
-_OF_ITEMS = re.compile(r"^`(\w+)\[[^`]*\]`(?= is a tensor, and )")
+_OF_ITEMS = re.compile(r"^`(\w+)\[[^`]*\]`(?= is a (?:tensor, and|NumPy number, traced) )")
 """What a message says is read, where that is an item: `boxes[0]` of `boxes[0]:boxes[2]`, told of `boxes` once."""
 
 
@@ -41,8 +41,9 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     fixed: set[tuple[str, Span, Fix]] = set()
     kept: list[Finding] = []
     for finding in findings:
-        # A name that holds a number of NumPy is read in many lines, and made in one.
-        where = finding.function if finding.code == "CF401" else finding.span.line
+        # A name that holds a number of NumPy is read in many lines, and made in one; items are many numbers.
+        item = _OF_ITEMS.match(finding.message) is not None
+        where = finding.function if finding.code == "CF401" and not item else finding.span.line
         said = (finding.path, finding.code, where, _OF_ITEMS.sub(r"\1", finding.message), finding.declined)
         repeated = finding.repeats or (finding.fix is None and finding.code in _OF_NUMBERS and said in told)
         told.add(said)

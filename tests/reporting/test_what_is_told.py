@@ -334,6 +334,7 @@ def test_a_name_of_the_function_is_not_that_of_the_file() -> None:
         ("debug_level", False),
         ("self.draw_samples", False),
         ("self.verbose", True),
+        ("verbose", True),
         ("not self.verbose", False),
         ("self.verbose_by_default", False),
         ("self.unknown.verbose", False),
@@ -347,7 +348,7 @@ def test_what_looks_for_mistakes_is_told_behind_the_rest(test: str, expected: bo
     text = module(body, made="self.show_always = True\nself.show_by_default = show\nself.show_when_asked = quiet")
     text = text.replace("self.show_always = ", "self.verbose = quiet\n        self.show_always = ")
     text = text.replace("__init__(self)", "__init__(self, show=True, quiet=False)")
-    text = text.replace("old=None", "debug_scale=None, debug_level=1")
+    text = text.replace("old=None", "debug_scale=None, debug_level=1, verbose=False")
     assert expected is all(quiet(text, "x[x > 0]"))
 
 
@@ -408,6 +409,15 @@ def test_a_number_that_one_statement_reads_often_is_told_once_there() -> None:
 def test_the_items_of_a_tensor_that_one_line_reads_are_told_once() -> None:
     body = "box = x[0].long()\nfor _ in range(2):\n    self.use(x[:, box[0]:box[1]])\n    self.use(x[box[3]:])"
     found = [f for f in told(module(body)) if f.code == "CF202"]
+    assert [(f.span.line, f.message.partition(" ")[0]) for f in found if f.fix is None] == [
+        (17, "`box[0]`"),
+        (18, "`box[3]`"),
+    ]
+
+
+def test_the_items_of_an_array_that_one_line_reads_are_told_once() -> None:
+    body = "import numpy\nbox = numpy.array(old)\nself.use(x[:, box[0]:box[1]])\nself.use(x[box[3]:])"
+    found = [f for f in told(module(body)) if f.code == "CF401"]
     assert [(f.span.line, f.message.partition(" ")[0]) for f in found if f.fix is None] == [
         (17, "`box[0]`"),
         (18, "`box[3]`"),
@@ -804,6 +814,14 @@ def test_what_says_that_a_setting_is_unknown_is_told_behind_the_rest(last: str, 
     text = module(chain + last).replace("old=None", "mode='mean'")
     assert quiet(text, "print") == [expected]
     assert quiet(text.replace("if mode == 'mean'", "if self.kept"), "print") == [False]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"), [("len(old)", True), ("x.ndim", True), ("x.dim()", True), ("old", False)]
+)
+def test_what_says_that_there_are_more_than_are_known_is_told_behind_the_rest(asked: str, expected: bool) -> None:
+    chain = f"if {asked} == 1:\n    x = x - 1\nelif {asked} == 2:\n    x = x + 1\nelse:\n    print('more')"
+    assert quiet(module(chain).replace("old=None", "old"), "print") == [expected]
 
 
 @pytest.mark.parametrize(
