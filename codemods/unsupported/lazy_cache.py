@@ -51,6 +51,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
+from typing import TypeGuard
 
 from compilefix.analysis import torch_api
 from compilefix.codemods.finding import Edit, Finding, Fix
@@ -62,6 +63,8 @@ from compilefix.source.tree import names_in, walk
 _OF_DEVICE = frozenset(
     {"torch.cuda.CUDAGraph", "torch.cuda.Stream", "torch.cuda.Event", "torch.cuda.make_graphed_callables"}
 )
+_NEW = frozenset({"new_tensor", "new_zeros", "new_ones", "new_full", "new_empty"})
+"""Methods that make a tensor of the dtype and device of another, and of nothing else of it."""
 _PROPERTIES = ("device", "dtype", "shape", "size", "ndim", "dim")
 
 
@@ -105,6 +108,9 @@ class LazyCache(Rule):
                 )
                 yield self.declined(scope, node.test, message, f"{why} before the compiled code is called")
             elif isinstance(found, str):
+                like = next((node.id for node in _computed_of(filled, scope) if _is_pattern(node, scope)), None)
+                if like is not None:
+                    found = f"the value has the dtype and device of `{like}`"
                 yield self.declined(scope, node.test, message, f"{found}: {reason}")
             else:
                 why = f"what `self.{name}` is made of is taken not to change before the first call"
@@ -169,7 +175,7 @@ def _hangs_on(filled: Sequence[ast.stmt], scope: Scope) -> str | None:
     given = {p.arg for p in scope.function.parameters} | gathered
     given -= {_self(scope.function), "device", "dtype"}
     names = (node for node in _computed_of(filled, scope) if isinstance(node, ast.Name) and node.id in given)
-    return next((node.id for node in names if not _is_asked(node, scope, ("device", "dtype"))), None)
+    return next((node.id for node in names if not _gives_its_type(node, scope)), None)
 
 
 def _trained(filled: Sequence[ast.stmt], scope: Scope) -> str | None:
@@ -207,6 +213,18 @@ def _makes_parameter(statement: ast.Assign, name: str, method: Function) -> bool
     return is_one and any(_attribute(target, method) == name for target in statement.targets)
 
 
+def _gives_its_type(node: ast.AST, scope: Scope) -> bool:
+    """Whether what a name holds gives a new value its device or dtype alone."""
+    return _is_asked(node, scope, ("device", "dtype")) or _is_pattern(node, scope)
+
+
+def _is_pattern(node: ast.AST, scope: Scope) -> TypeGuard[ast.Name]:
+    """Whether a name is that of a tensor whose method makes one of its dtype and device: `x.new_tensor(1.0)`."""
+    method = scope.parents.get(node)
+    made = scope.parents.get(method) if isinstance(method, ast.Attribute) and method.attr in _NEW else None
+    return isinstance(node, ast.Name) and isinstance(made, ast.Call) and made.func is method
+
+
 def _is_asked(node: ast.AST, scope: Scope, about: Collection[str] = _PROPERTIES) -> bool:
     """Whether just the device or dtype of something is asked for, or what else it is asked about."""
     parent = scope.parents.get(node)
@@ -220,7 +238,7 @@ def _computed_of(filled: Sequence[ast.stmt], scope: Scope) -> Iterator[ast.AST]:
     while pending:
         for node in walk(pending.pop()):
             yield node
-            if isinstance(node, ast.Name) and node.id not in seen and not _is_asked(node, scope, ("device", "dtype")):
+            if isinstance(node, ast.Name) and node.id not in seen and not _gives_its_type(node, scope):
                 seen.add(node.id)
                 pending += (s.value for s in _giving(node.id, scope) if s.lineno < node.lineno)
 
