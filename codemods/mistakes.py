@@ -12,6 +12,8 @@ from compilefix.source.syntax import asks_for_something, last_name
 
 _DEBUGS = re.compile(r"(^|_)debug(ging|_mode)?(_|$)|^(show|plot|visuali[sz]e)_|^visuali[sz]e$", re.I)
 """How flags and arguments are called that are given where somebody looks for a mistake, or at a result."""
+_TIMES = re.compile(r"^(timing|timeit|profil(e|ing))$")
+"""How flags are called that make code measure itself, told last as those that make it speak."""
 _SPEAKS = re.compile(r"(^|_)verbose$", re.I)
 """How flags are called that make code say what it does: told last where they are off until somebody says otherwise."""
 
@@ -37,12 +39,16 @@ def looks_for_mistakes(branch: ast.If, block: list[ast.stmt], function: Function
 
 def _is_quiet(flag: ast.expr, function: Function) -> bool:
     """Whether a flag of the object, or an argument, makes the code say what it does, and is off if nobody sets it."""
-    if not isinstance(flag, ast.Attribute | ast.Name) or _SPEAKS.search(last_name(flag)) is None:
+    if not isinstance(flag, ast.Attribute | ast.Name) or not _asks_to_be_watched(last_name(flag)):
         return False
     if isinstance(flag, ast.Name) and flag.id not in defaults(function):
         return False
     first = list(_first_values(flag, function))
     return bool(first) and all(isinstance(value, ast.Constant) and not value.value for value in first)
+
+
+def _asks_to_be_watched(name: str) -> bool:
+    return _SPEAKS.search(name) is not None or _TIMES.search(name) is not None
 
 
 def _mode(test: ast.expr) -> str | None:

@@ -15,7 +15,7 @@ from compilefix.analysis.regions import is_given_to_compile
 from compilefix.codemods.made_once import makes_once, missing, notes_once
 from compilefix.codemods.mistakes import looks_for_mistakes
 from compilefix.codemods.shown_only import only_says, only_shows
-from compilefix.codemods.unknown_settings import reads_unset, says_unknown
+from compilefix.codemods.unknown_settings import gives_nothing, reads_unset, says_unknown
 from compilefix.codemods.unpassed import NO_TENSORS, asks_for_unpassed, is_given
 from compilefix.source.definitions import Function
 from compilefix.source.syntax import conjuncts, last_name
@@ -287,7 +287,7 @@ def _complains(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
         isinstance(p, ast.expr) and last_name(p) == "training" for p in walk(branch.test)
     ):
         return False
-    if not said or not isinstance(last, ast.Return) or not _is_nothing(last.value):
+    if not said or not isinstance(last, ast.Return) or not gives_nothing(last):
         return False
     if not all(isinstance(part, ast.Expr) and isinstance(part.value, ast.Call) for part in said):
         return False
@@ -295,12 +295,7 @@ def _complains(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     if not all(name == "print" or name.startswith(("warnings.warn", "logging.")) for name in says):
         return False
     others = [node for node in scope.of(ast.Return) if node is not last]
-    return bool(others) and not any(_is_nothing(n.value) for n in others)
-
-
-def _is_nothing(given: ast.expr | None) -> bool:
-    """Whether a way out gives None, or a zero or False that stands for no result."""
-    return given is None or (isinstance(given, ast.Constant) and not given.value)
+    return bool(others) and not any(map(gives_nothing, others))
 
 
 def _says_unknown(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:

@@ -31,7 +31,15 @@ def says_unknown(branch: ast.If, scope: Scope) -> bool:
     around, asked = scope.parents.get(branch), _asked_for_a_text(branch.test)
     if asked is None or not isinstance(around, ast.If) or around.orelse != [branch]:
         return False
-    return _asked_for_a_text(around.test) == asked and all(_says(statement, scope) for statement in branch.orelse)
+    *_, last = branch.orelse
+    said = branch.orelse[:-1] if isinstance(last, ast.Return) and gives_nothing(last) else branch.orelse
+    return _asked_for_a_text(around.test) == asked and all(_says(statement, scope) for statement in said)
+
+
+def gives_nothing(way_out: ast.Return) -> bool:
+    """Whether a way out gives None, or a zero or False that stands for no result."""
+    given = way_out.value
+    return given is None or (isinstance(given, ast.Constant) and not given.value)
 
 
 def _asked_for_a_text(test: ast.expr) -> str | None:

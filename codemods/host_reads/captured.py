@@ -202,7 +202,8 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, way: Way) -> str | N
             return _used(node, parent)
         other = scope.value(parent.right if parent.left is node else parent.left)
         if other.may_be(Kind.TENSOR):
-            return None
+            # What asks the result for its truth breaks the graph again, whichever it is.
+            return f"`{snippet(scope.parents[parent])}` decides on it" if decides(parent, scope) else None
         numbers = other.is_(Kind.NUMBER, Kind.SIZE, Kind.STATIC) and other.dtype in ("int", "float", "bool")
         numbers = numbers or other.is_(Kind.NUMBER)
         return _not_captured(parent, scope, depth, way) if numbers else _used(node, parent)

@@ -219,5 +219,6 @@ class HostLookup(Rule):
 
 
 def _holds_tensors(node: ast.Call, scope: Scope) -> bool:
-    """Whether a tensor or a container is copied: constants are copied while Dynamo traces."""
-    return bool(node.args) and scope.value(node.args[0]).is_(Kind.CONTAINER, Kind.TENSOR)
+    """Whether a container is copied, or what may be one. Constants are copied in tracing, tensors are CF701's."""
+    value = scope.value(node.args[0]) if node.args else None
+    return value is not None and value.is_(Kind.CONTAINER, Kind.TENSOR) and not (value.is_tensor and value.certain)

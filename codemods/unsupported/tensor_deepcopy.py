@@ -77,8 +77,8 @@ class TensorDeepcopy(Rule):
                 message = f"`{snippet(node)}`: Dynamo does not trace the copy of a module, and the graph breaks"
                 reason = "copy the module where the compiled code is called, or set it aside in `__init__`"
                 yield self.declined(scope, node, message, reason, gb=("GB4198", "GB0008"))
-            if not value.is_tensor:
-                continue
+            if not value.is_tensor or (name == "copy.copy" and not value.certain):
+                continue  # what may be a dictionary as well is told as CF708
             message = f"`{snippet(node)}`: Dynamo does not trace the copy of a tensor, and the graph breaks"
             if name == "copy.copy":
                 reason = "the copy shares the tensor's memory: use the tensor itself, or `.view_as` for a new object"

@@ -46,6 +46,7 @@ _LISTED = re.compile(
     r"(?:list|tuple|sequence|iterable|slice|int|str)\b(?!\w*\s*[\[(]\s*(?:torch\.)?(?:Bool)?[Tt]ensor)",
     re.IGNORECASE,
 )
+_PICTURE = re.compile(r"^\s*(?P<name>\w+)\s*(?P<type>[({][^)}]*\bPIL\b[^)}]*[)}])")
 _GIVES = re.compile(r"^\s*Returns?\s*:?\s*$")
 _GIVEN = re.compile(rf"^\s*(?:\w+\s*:\s*)?\(?\s*{_DESCRIBED}{_TENSOR}{_ALONE}")
 _RESULTS = re.compile(r"^\s*(?:Returns?|Yields?|Outputs?|Examples?|Attributes|Raises)\s*:?\s*$")
@@ -82,6 +83,16 @@ def no_tensors(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> f
     lines = (line for line in _text(node).splitlines() if "ensor" not in line and "rray" not in line)
     found = (_LISTED.match(line) for line in lines)
     return frozenset(name for match in found if match for name in re.split(r"\s*,\s*", match["names"]))
+
+
+def takes_pictures(function: Function) -> bool:
+    """Whether the docstring of a function says of an argument that it is a picture of PIL, and no tensor.
+
+    `img {PIL.Image, np.ndarray, or list} -- ...`, `img (PIL Image): ...`.
+    """
+    found = (_PICTURE.match(line) for line in _text(function.node).splitlines())
+    types = {match["name"]: match["type"] for match in found if match}
+    return any(parameter.arg in types and "ensor" not in types[parameter.arg] for parameter in function.parameters)
 
 
 def _entries(function: Function) -> Iterator[tuple[Sequence[str], str]]:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from compilefix.analysis.docstrings import takes_pictures
 from compilefix.analysis.host_acts import draws_from_data, fits_to_its_input
 from compilefix.analysis.host_code import (
     feeds_or_tests,
@@ -83,7 +84,7 @@ def library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple
             for name in _roots_of(cls, project):
                 if name in cls.methods:
                     method = cls.methods[name]
-                    apart = makes_pictures(method) or is_for_another_framework(cls, project)
+                    apart = makes_pictures(method) or takes_pictures(method) or is_for_another_framework(cls, project)
                     apart = apart or _is_for_data(cls, project) or _goes_over_a_model(method)
                     apart = apart or _is_for_evaluation(cls, project)
                     apart = apart or (name == "forward" and is_called_by_no_one(cls, project))

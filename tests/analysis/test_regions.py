@@ -2302,6 +2302,23 @@ def test_a_module_that_scores_results_stands_apart(folder: str, user: str, apart
     assert [leads_from_a_forward(f.reached_by[0]) for f in told] == [not apart]
 
 
+@pytest.mark.parametrize(
+    ("entry", "apart"),
+    [
+        ("x {PIL.Image, np.ndarray, or list} -- A PIL image, np.ndarray or torch.Tensor.", True),
+        ("x (PIL Image): the picture.", True),
+        ("x (PIL Image or Tensor): the picture.", False),
+        ("y (PIL Image): another picture.", False),
+    ],
+)
+def test_a_forward_that_takes_pictures_of_pil_stands_apart(entry: str, apart: bool, tmp_path: Path) -> None:
+    path = tmp_path / "detector.py"
+    start = "def forward(self, x: torch.Tensor):\n"
+    text = program(MODEL).replace(start, f'{start}        """Find faces.\n\n        {entry}\n        """\n')
+    path.write_text(text, encoding="utf-8")
+    assert [leads_from_a_forward(f.reached_by[0]) for f in found([path])] == [not apart]
+
+
 def test_what_is_exported_or_called_by_a_simulator_stands_apart(tmp_path: Path) -> None:
     net = program(
         f"""

@@ -335,6 +335,7 @@ def test_a_name_of_the_function_is_not_that_of_the_file() -> None:
         ("self.draw_samples", False),
         ("self.verbose", True),
         ("verbose", True),
+        ("timing", True),
         ("not self.verbose", False),
         ("self.verbose_by_default", False),
         ("self.unknown.verbose", False),
@@ -348,7 +349,7 @@ def test_what_looks_for_mistakes_is_told_behind_the_rest(test: str, expected: bo
     text = module(body, made="self.show_always = True\nself.show_by_default = show\nself.show_when_asked = quiet")
     text = text.replace("self.show_always = ", "self.verbose = quiet\n        self.show_always = ")
     text = text.replace("__init__(self)", "__init__(self, show=True, quiet=False)")
-    text = text.replace("old=None", "debug_scale=None, debug_level=1, verbose=False")
+    text = text.replace("old=None", "debug_scale=None, debug_level=1, verbose=False, timing=False")
     assert expected is all(quiet(text, "x[x > 0]"))
 
 
@@ -422,6 +423,13 @@ def test_the_items_of_an_array_that_one_line_reads_are_told_once() -> None:
         (17, "`box[0]`"),
         (18, "`box[3]`"),
     ]
+
+
+@pytest.mark.parametrize(("copied", "code"), [("x", "CF701"), ("old", "CF708"), ("{'a': x}", "CF708")])
+def test_a_copy_is_told_once_and_called_that_of_a_tensor_where_it_is_one(copied: str, code: str) -> None:
+    body = f"import copy\nkept = copy.copy({copied})\nx = x + kept['a']"
+    text = module(body).replace("old=None", "old").replace("return x", "old.flatten()\n        return x")
+    assert [f.code for f in told(text) if "copy" in f.source_line] == [code]
 
 
 def test_a_rewrite_of_selected_elements_is_told_once() -> None:
@@ -805,6 +813,8 @@ def test_another_name_of_a_test_for_being_compiled_is_known() -> None:
     ("last", "expected"),
     [
         ("print('unknown', mode)", True),
+        ("print('unknown', mode)\n    return 0", True),
+        ("print('unknown', mode)\n    return x", False),
         ("print('sum')\n    x = x * 2", False),
         ("print('plain', x.sum().item())", False),
     ],
@@ -1048,6 +1058,13 @@ def test_a_value_of_all_that_is_passed_is_not_said_to_belong_into_init() -> None
     text = module(body).replace("old=None", "*args, **kwargs")
     (reason,) = (str(f.declined) for f in told(text) if f.code == "CF707")
     assert "hangs on `args`" in reason
+
+
+@pytest.mark.parametrize(("asked", "expected"), [("old + n", False), ("x.size(0)", True)])
+def test_a_flag_is_not_advised_for_a_number_that_decides_in_a_sum(asked: str, expected: bool) -> None:
+    body = f"n = x.argmin().item() + 1\nif {asked} == 1:\n    x = x * 2\nx = x.view(n, -1)"
+    found = [f for f in told(module(body)) if f.code in ("CF201", "CF205")]
+    assert [f.code == "CF205" or "capture_scalar_outputs" in str(f.declined) for f in found] == [expected]
 
 
 def test_the_lines_of_a_reason_are_of_the_file_or_of_a_function_that_is_named() -> None:
