@@ -20,6 +20,9 @@ _OF_NUMBERS = _OF_READS | {"CF401"}
 _OF_ITEMS = re.compile(r"^`(\w+)\[[^`]*\]`(?= is a (?:tensor, and|NumPy number, traced) )")
 """What a message says is read, where that is an item: `boxes[0]` of `boxes[0]:boxes[2]`, told of `boxes` once."""
 
+_Said = tuple[str, str, int | str, str, str | None]
+"""What a finding says, and where: path, code, line or function, message, reason."""
+
 
 def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The findings without stores that have no fix where the read in them is told anyway, and without repetitions.
@@ -37,16 +40,19 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         elif finding.code in _PRINTS:
             texts[finding.path].append(finding.span)
     findings = flags_told_once(findings)
-    told: set[tuple[str, str, int | str, str, str | None]] = set()
+    told: set[_Said] = set()
     fixed: set[tuple[str, Span, Fix]] = set()
     kept: list[Finding] = []
     for finding in findings:
-        # A name that holds a number of NumPy is read in many lines, and made in one; items are many numbers.
-        item = _OF_ITEMS.match(finding.message) is not None
-        where = finding.function if finding.code == "CF401" and not item else finding.span.line
-        said = (finding.path, finding.code, where, _OF_ITEMS.sub(r"\1", finding.message), finding.declined)
-        repeated = finding.repeats or (finding.fix is None and finding.code in _OF_NUMBERS and said in told)
-        told.add(said)
+        said: set[_Said] = {
+            (finding.path, finding.code, finding.span.line, _OF_ITEMS.sub(r"\1", finding.message), finding.declined)
+        }
+        if finding.code == "CF401":
+            # A name that holds a number of NumPy is read in many lines, and made in one.
+            said.add((finding.path, finding.code, finding.function, finding.message, finding.declined))
+        repeated = finding.fix is None and finding.code in _OF_NUMBERS and not said.isdisjoint(told)
+        repeated = repeated or finding.repeats
+        told |= said
         if finding.code == _OF_ELEMENTS and finding.fix is not None:
             # One rewrite of what is selected, for each use of it.
             rewritten = (finding.path, finding.span, finding.fix)

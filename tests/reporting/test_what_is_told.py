@@ -417,7 +417,8 @@ def test_the_items_of_a_tensor_that_one_line_reads_are_told_once() -> None:
 
 
 def test_the_items_of_an_array_that_one_line_reads_are_told_once() -> None:
-    body = "import numpy\nbox = numpy.array(old)\nself.use(x[:, box[0]:box[1]])\nself.use(x[box[3]:])"
+    last = "self.use(x[box[3]:])"
+    body = f"import numpy\nbox = numpy.array(old)\nself.use(x[:, box[0]:box[1]])\n{last}\n{last}"
     found = [f for f in told(module(body)) if f.code == "CF401"]
     assert [(f.span.line, f.message.partition(" ")[0]) for f in found if f.fix is None] == [
         (17, "`box[0]`"),
