@@ -7,8 +7,8 @@ so has a `while` loop that also compares a counter (`while error > tolerance and
 
 ## Why is this bad
 Python asks the tensor for its truth at each turn. A break inside a loop cannot be resumed, so Dynamo gives up on the
-whole function (GB0170, GB7000). The test of a `while` loop that stands in no other can: each turn is a graph, and
-twelve turns ran thirteen of them (torch 2.13).
+whole function (GB0170, GB7000). Where one tensor is the test of a `while` loop that stands in no other it can: each
+turn is a graph, and twelve turns ran thirteen of them (torch 2.13).
 
 ## Example
 ```python
@@ -106,8 +106,10 @@ class TensorWhile(Rule):
                 tests = tensor_tests(node.test, scope)
                 if tests:
                     words = tensor_words(tests[0], scope)
-                    within = any(isinstance(around, Loop) for around in scope.ancestors(node))
-                    costs = "makes Dynamo skip the function" if within else "breaks the graph in each turn"
+                    # Where the test reads a number, or asks two tensors, the second turn breaks before its end.
+                    resumed = len(tests) == 1 and scope.value(tests[0]).is_tensor
+                    resumed = resumed and not any(isinstance(around, Loop) for around in scope.ancestors(node))
+                    costs = "breaks the graph in each turn" if resumed else "makes Dynamo skip the function"
                     message = f"`{ast.unparse(tests[0])}` {words}: the loop on it {costs}"
                     yield self._judged(node, node.test, message, scope)
             elif isinstance(node, ast.If) and (end := end_of(node, scope)) is not None:

@@ -19,6 +19,9 @@ from compilefix.source.files import SourceFile  # noqa: E402
 WHILE = "while x.abs().sum() > 1:\n        x = x / 2\n    "
 LOOPS = {
     "alone": (WHILE, True),
+    "a read": (WHILE.replace("x.abs().sum() > 1", "x.abs().sum().item() > 1"), False),
+    "a call that reads": (WHILE.replace("x.abs().sum() > 1", "not torch.equal(x, x.clamp(max=1))"), False),
+    "two tensors": (WHILE.replace("x.abs().sum() > 1", "x.abs().sum() > 1 and x.max() > 0.1"), False),
     "in a loop": ("for _ in range(3):\n        " + WHILE.replace("\n    ", "\n        ") + "x = x * 5\n    ", False),
     "an end": ("for _ in range(30):\n        x = x / 2\n        if x.abs().sum() < 1:\n            break\n    ", False),
 }
