@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from compilefix.analysis import torch_api
@@ -72,21 +72,29 @@ def taken(function: Function) -> Mapping[str, ast.Name]:
     if not given:
         return found
     for node in function.of(ast.Assign):
-        target = node.targets[0]
-        if len(node.targets) > 1:
-            continue
-        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Name):
-            source, names = node.value, [item for item in target.elts if isinstance(item, ast.Name)]
-        elif isinstance(target, ast.Name) and (part := _part_of(node.value)) is not None:
-            source, names = part, [target]
-        else:
-            continue
-        if source.id not in given:
-            continue
-        for name in names:
-            if name.id not in given and function.stores[name.id][0] is name:
+        for source, name in _parts_named(node):
+            if source.id in given and name.id not in given and function.stores[name.id][0] is name:
                 found[name.id] = name
     return found
+
+
+def _parts_named(node: ast.Assign) -> Iterator[tuple[ast.Name, ast.Name]]:
+    """The names that an assignment gives to parts of something, each with the name of that.
+
+    Several at once are `mean, square = state["mean"], state["square"]`.
+    """
+    target, value = node.targets[0], node.value
+    if len(node.targets) > 1:
+        return
+    pairs: Iterable[tuple[ast.expr, ast.expr]] = [(target, value)]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Name):
+        yield from ((value, item) for item in target.elts if isinstance(item, ast.Name))
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        starred = any(isinstance(item, ast.Starred) for item in (*target.elts, *value.elts))
+        pairs = [] if starred else zip(target.elts, value.elts, strict=False)
+    for item, given in pairs:
+        if isinstance(item, ast.Name) and (part := _part_of(given)) is not None:
+            yield part, item
 
 
 def _part_of(node: ast.expr) -> ast.Name | None:
