@@ -143,7 +143,7 @@ def _as_operand(node: ast.expr, scope: Scope, flow: Flow) -> Onward | None:
         return None
     subtracted(node, parent.op, scope, flow)
     if isinstance(parent.op, ast.Div) or not meets_whole_numbers(node, parent.target, scope, flow):
-        changed_in_place(parent.target, scope, flow)
+        changed_in_place(node, parent.target, scope, flow)
         met(parent.target, scope, flow)
     return ()
 
@@ -168,7 +168,7 @@ def _at_tensor(node: ast.expr, scope: Scope, flow: Flow) -> Onward | None:
     elif (beside := tensor_beside(node, scope)) is not None:
         subtracted(node, ast.Sub(), scope, flow)
         if isinstance(parent, ast.Call) and (scope.callee(parent) or "").endswith("_"):
-            changed_in_place(beside, scope, flow)
+            changed_in_place(node, beside, scope, flow)
         met(beside, scope, flow)
     else:
         return None

@@ -439,7 +439,11 @@ def subtracted(node: ast.expr, op: ast.operator, scope: Scope, flow: Flow) -> No
         )
 
 
-def changed_in_place(tensor: ast.expr, scope: Scope, flow: Flow) -> None:
-    """Integers take a Python integer in place, and no tensor of floats, as which an integer is computed with."""
+def changed_in_place(node: ast.expr, tensor: ast.expr, scope: Scope, flow: Flow) -> None:
+    """Integers take a Python integer in place, and no tensor of floats, as which an integer is computed with.
+
+    A Python float is refused them too, with another text.
+    """
     if flow.operations and flow.read.dtype is None and scope.value(tensor).dtype is None:
-        flow.refuse(f"`{snippet(tensor)}` may hold integers, which no double can be put into")
+        reason = f"`{snippet(tensor)}` may hold integers, which no double can be put into"
+        flow.refuse(reason, "same-shape-dtype" if scope.value(node).dtype == "float" else None)
