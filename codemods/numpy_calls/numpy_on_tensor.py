@@ -6,7 +6,8 @@ Finds NumPy computations on a tensor's values that break the graph or go through
 
 ## Why is this bad
 Dynamo traces most of NumPy as tensor operations. Where the result is needed as a Python number (`float(np.mean(a))`)
-or decides a branch the graph breaks (GB0033, GB0170); functions that torch does not know break it as well (GB0294), as
+or decides a branch the graph breaks (GB0033, GB0170), and so it does where it is one truth for all elements
+(`np.allclose(a, b)`, also in an `assert`); functions that torch does not know break it as well (GB0294), as
 do those that give a truth or a size, whatever they are given (`np.isscalar(x)`, `np.ndim(x)`, GB0208), arrays of Python
 objects (GB0055), `dtype`, `flags` and `base` of an array (GB0157) and grids that are made by an index
 (`np.mgrid[0:3, 0:3]`, GB0008), and `np.unique`, `np.nonzero` have shapes that depend on values, be it those of an array
@@ -70,6 +71,8 @@ _TRUTHS = frozenset(
     )
 )
 _READS = frozenset({"int", "float", "bool"})
+_WHOLE = frozenset({"numpy.allclose", "numpy.array_equal", "numpy.array_equiv"})
+"""They give one truth for all elements, which Dynamo asks for at once: it need not decide anything."""
 _NOT_TRACED = frozenset({"base", "dtype", "flags"})
 _MAKE_ARRAYS = frozenset(f"numpy.{name}" for name in ("array", "asarray", "empty", "full", "ones", "zeros"))
 _WRAPPERS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor"})
@@ -131,6 +134,10 @@ class NumpyOnTensor(Rule):
         elif name in _MAKE_ARRAYS and any(k.arg == "dtype" and _is_object(k.value, scope) for k in node.keywords):
             message = f"`{snippet(node)}` makes an array of Python objects, which Dynamo cannot trace: the graph breaks"
             yield self.declined(scope, node, message, "keep the objects in a list", gb=("GB0055",))
+        elif name in _WHOLE and any(numpy_operand(a, scope) for a in node.args) and not _told_as_condition(node, scope):
+            message = f"`{snippet(node)}` reads a truth from a tensor's values: the graph breaks"
+            reason = "compare with torch (`torch.isclose(a, b).all()`), or check it outside the compiled code"
+            yield self.declined(scope, node, message, reason, gb=("GB0033",))
         elif _counts_values(node, name) and _holds_values(node.args[0], scope):
             message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
             yield self.declined(scope, node, message, "keep a mask and use `torch.where(mask, a, b)`", gb=("GB0036",))
@@ -281,6 +288,12 @@ def _is_truths(node: ast.expr, scope: Scope) -> bool:
         made = scope.only_value(node.id)
         return made is not None and not isinstance(made, ast.Name) and _is_truths(made, scope)
     return isinstance(node, ast.Call) and scope.callee(node) in _TRUTHS
+
+
+def _told_as_condition(node: ast.Call, scope: Scope) -> bool:
+    """Whether a call is what a branch decides on, for which there is a finding of its own."""
+    tests = (p.test for p in scope.ancestors(node) if isinstance(p, ast.If | ast.While | ast.IfExp))
+    return any(part is node for test in tests for part in asked_in(test))
 
 
 def _gives_no_tensor(node: ast.expr, scope: Scope) -> bool:
