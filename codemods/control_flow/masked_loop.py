@@ -425,8 +425,11 @@ class _Turn:
         judge_selection([name], (given, None), values, [], scope, statement, template)
         if self._takes_turns:
             template.refuse(self._of_other_turns(name, result))
-        chosen = f"{self.done}, {name}, {code}" if ends is None else f"{ends}, {code}, {name}"
-        self.lines.append(f"{name} = {where(scope)}({chosen})")
+        if ends is None and result.rank == 0 != first.rank and self._takes_first(name):
+            self._from_second_turn(name, code)
+        else:
+            chosen = f"{self.done}, {name}, {code}" if ends is None else f"{ends}, {code}, {name}"
+            self.lines.append(f"{name} = {where(scope)}({chosen})")
         self.selected.append(name)
         if ends is not None:
             template.refuse(self._unseen(name, result))
@@ -467,22 +470,31 @@ class _Turn:
                 return True
         return False
 
+    def _takes_first(self, name: str) -> bool:
+        """Whether a name may take what the first turn gives it even if that ends the loop.
+
+        Turns after the end alone read it then: what they compute is not taken. So what it had before the loop need not
+        have the shape of what turns give it: `last = torch.zeros_like(x)` for the sums of turns.
+        """
+        return not live_after(name, self._loop, self._scope) and self._is_first_known(name)
+
     def _starts_here(self, name: str) -> bool:
         """Whether the first turn gives a name its first value: it always does, and is known to be the first."""
-        if self._may_be_over or self._nested or name in self.begun or isinstance(self._loop, ast.While):
-            return False
-        if not isinstance(self._loop.target, ast.Name):
+        once = not self._scope.names(name, stores=True)[1:]
+        return not self._may_be_over and name not in self.begun and once and self._is_first_known(name)
+
+    def _is_first_known(self, name: str) -> bool:
+        """Whether the loop counts its turns from zero, and each gives the name one value, at one place."""
+        if self._nested or isinstance(self._loop, ast.While) or not isinstance(self._loop.target, ast.Name):
             return False
         counted = self._loop.iter
         plain = isinstance(counted, ast.Call) and self._scope.callee(counted) == "range" and len(counted.args) == 1
         stores = [n for n in ast.walk(self._loop) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
         once = sum(n.id == name for n in stores) == 1 and sum(n.id == self._loop.target.id for n in stores) == 1
-        return plain and once and not self._scope.names(name, stores=True)[1:]
+        return plain and once
 
     def _begin(self, name: str, given: Given, code: str, before: Value, statement: ast.stmt) -> str | None:
         """A name that has no value before the loop keeps what the turns give it from the second turn on."""
-        assert isinstance(self._loop, ast.For)
-        assert isinstance(self._loop.target, ast.Name)
         values = (self._scope.value(given.node), before)
         judge_selection([name], (given, None), values, [], self._scope, statement, self._template)
         if self._takes_turns or not are_sure(settled(values[0].leaves)):
@@ -491,12 +503,16 @@ class _Turn:
         if not own.isidentifier():
             own = free_name(f"new_{name}", self._scope)
             self.lines.append(f"{own} = {code}")
-        kept = f"{where(self._scope)}({self.done}, {name}, {own})"
-        first = f"if {self._loop.target.id} == 0:"
-        self.lines += [first, f"    {name} = {own}", "else:", f"    {name} = {kept}"]
+        self._from_second_turn(name, own)
         self.selected.append(name)
         self.begun.append(name)
         return None
+
+    def _from_second_turn(self, name: str, code: str) -> None:
+        assert isinstance(self._loop, ast.For)
+        kept = f"{where(self._scope)}({self.done}, {name}, {code})"
+        first = f"if {self._template.use(self._loop.target)} == 0:"
+        self.lines += [first, f"    {name} = {code}", "else:", f"    {name} = {kept}"]
 
 
 def _given_to(call: ast.expr) -> list[ast.expr]:

@@ -33,8 +33,9 @@ _DIM_SECOND = frozenset(
         "count_nonzero",
     }
 )
-# What comes first is added, or may have fewer dimensions than what comes second.
+# What comes first is added, or may have fewer dimensions than what comes second; or all comes down to one number.
 _RANKS = {"addmm": 2, "baddbmm": 3, "addmv": 1, "addbmm": 2, "addr": 2, "cross": None, "kron": None}
+_RANKS |= {"dot": 0, "vdot": 0, "trace": 0, "dist": 0}
 _FILLED = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint"))
 
 
