@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from compilefix.codemods.unpassed import defaults
+from compilefix.codemods.unpassed import defaults, is_off
 from compilefix.source.definitions import Function
 from compilefix.source.syntax import asks_for_something, last_name
 
@@ -41,10 +41,25 @@ def _is_quiet(flag: ast.expr, function: Function) -> bool:
     """Whether a flag of the object, or an argument, makes the code say what it does, and is off if nobody sets it."""
     if not isinstance(flag, ast.Attribute | ast.Name) or not _asks_to_be_watched(last_name(flag)):
         return False
-    if isinstance(flag, ast.Name) and flag.id not in defaults(function):
+    if isinstance(flag, ast.Name) and not _is_left_off(flag.id, function):
         return False
     first = list(_first_values(flag, function))
     return bool(first) and all(isinstance(value, ast.Constant) and not value.value for value in first)
+
+
+def _is_left_off(name: str, function: Function) -> bool:
+    """Whether a name is an argument that keeps its default: it gets nothing else, and no call in the file sets it.
+
+    An argument called `timing` or `profile` may be data, where its default is not False.
+    """
+    own = defaults(function)
+    if name not in own or (_TIMES.search(name) is not None and not is_off(own[name])):
+        return False
+    if any(n.id == name and not isinstance(n.ctx, ast.Load) for n in function.of(ast.Name)):
+        return False
+    calls = (call for one in function.module.all_functions for call in one.of(ast.Call))
+    passed = (keyword.value for call in calls for keyword in call.keywords if keyword.arg == name)
+    return not any(isinstance(value, ast.Constant) and bool(value.value) for value in passed)
 
 
 def _asks_to_be_watched(name: str) -> bool:

@@ -73,6 +73,25 @@ from compilefix.codemods.torch_name import imports
 from compilefix.source.snippets import snippet
 
 
+def _resumes(loop: ast.While, scope: Scope) -> bool:
+    """Whether Dynamo goes on behind the test of each turn: one tensor, in no other loop, and nothing else breaks.
+
+    Where the test reads a number, or asks anything beside the tensor, and where a turn breaks or asks another one, it
+    skips the function (graphs that ran were counted for each, torch 2.13).
+    """
+    alone = scope.value(loop.test).is_tensor and not isinstance(loop.test, ast.BoolOp)
+    if not alone or any(isinstance(around, Loop | ast.Try) for around in scope.ancestors(loop)):
+        return False
+    parts = [part for statement in loop.body for part in ast.walk(statement)]
+    tests = (part.test for part in parts if isinstance(part, ast.If | ast.IfExp | ast.While | ast.Assert))
+    reads = (isinstance(part, ast.Call) and scope.callee(part) in _BREAKS for part in parts)
+    return not (any(reads) or any(tensor_tests(test, scope) for test in tests))
+
+
+_SKIPS = "makes Dynamo skip the function"
+_BREAKS = frozenset({"Tensor.item", "Tensor.tolist", "Tensor.numpy", "float", "int", "bool", "print"})
+
+
 class TensorWhile(Rule):
     """Loop that a tensor ends."""
 
@@ -106,16 +125,13 @@ class TensorWhile(Rule):
                 tests = tensor_tests(node.test, scope)
                 if tests:
                     words = tensor_words(tests[0], scope)
-                    # Where the test reads a number, or asks two tensors, the second turn breaks before its end.
-                    resumed = len(tests) == 1 and scope.value(tests[0]).is_tensor
-                    resumed = resumed and not any(isinstance(around, Loop) for around in scope.ancestors(node))
-                    costs = "breaks the graph in each turn" if resumed else "makes Dynamo skip the function"
+                    costs = "breaks the graph in each turn" if _resumes(node, scope) else _SKIPS
                     message = f"`{ast.unparse(tests[0])}` {words}: the loop on it {costs}"
                     yield self._judged(node, node.test, message, scope)
             elif isinstance(node, ast.If) and (end := end_of(node, scope)) is not None:
                 loop = scope.parents[node]
                 assert isinstance(loop, Loop)
-                message = f"`{snippet(end.node.test)}` ends a loop on a tensor, and makes Dynamo skip the function"
+                message = f"`{snippet(end.node.test)}` ends a loop on a tensor, and {_SKIPS}"
                 yield self._judged(loop, end.node, message, scope)
 
     def _judged(self, loop: Loop, node: ast.AST, message: str, scope: Scope) -> Finding:

@@ -56,6 +56,8 @@ def fill(statement: ast.Assign, target: ast.Subscript, scope: Scope, template: T
     own.refuse(obstacles)
     own.refuse(boolean(index, scope))
     own.refuse(_held(statement.value, target.value, scope))
+    if scope.value(index).rank == 0 and not asks_only(index, target.value, scope):
+        own.refuse([elsewhere(index, target.value)])
     if not {obstacle.assumption for obstacle in own.obstacles} <= set(template.assumptions):
         return None
     template.refuse(own.obstacles)
@@ -77,7 +79,7 @@ def fill_of_one(statement: ast.Assign, target: ast.Subscript, scope: Scope) -> E
     outside = any(token.startswith(("param:", "self.", "global.", "leaked")) for token in tensor.storage)
     if outside or next(_held(statement.value, target.value, scope), None) is not None:
         return None
-    if not _is_computed(target.value, scope) or not _asks_only(target.slice, target.value, scope):
+    if not _is_computed(target.value, scope) or not asks_only(target.slice, target.value, scope):
         return None
     own = Template()
     owner = own.use(target.value, operand=True)
@@ -102,23 +104,28 @@ def _computes(value: ast.expr | None, scope: Scope) -> bool:
     return not asks and name.rpartition(".")[2] not in _GIVES_LEAVES
 
 
-def _asks_only(mask: ast.expr, tensor: ast.expr, scope: Scope) -> bool:
+def elsewhere(mask: ast.expr, tensor: ast.expr) -> Obstacle:
+    """As an index a mask without dimensions may be on the CPU beside a tensor on a GPU, and the other way round."""
+    return Obstacle(f"`{snippet(mask)}` is not proved to be on the device of `{snippet(tensor)}`", "same-shape-dtype")
+
+
+def asks_only(mask: ast.expr, tensor: ast.expr, scope: Scope) -> bool:
     """Whether a mask is computed of one tensor and of numbers, so that it is on the device of that tensor."""
     if ast.unparse(mask) == ast.unparse(tensor):
         return True
     if isinstance(mask, ast.Name) and isinstance(tensor, ast.Name) and scope.value(mask).is_tensor:
         value, made = scope.only_value(mask.id), scope.only_value(tensor.id)
-        return value is not None and made is not None and _asks_only(value, tensor, scope)
+        return value is not None and made is not None and asks_only(value, tensor, scope)
     if isinstance(mask, ast.Compare):
-        return all(_asks_only(side, tensor, scope) for side in (mask.left, *mask.comparators))
+        return all(asks_only(side, tensor, scope) for side in (mask.left, *mask.comparators))
     if isinstance(mask, ast.BinOp):
-        return _asks_only(mask.left, tensor, scope) and _asks_only(mask.right, tensor, scope)
+        return asks_only(mask.left, tensor, scope) and asks_only(mask.right, tensor, scope)
     if isinstance(mask, ast.UnaryOp):
-        return _asks_only(mask.operand, tensor, scope)
+        return asks_only(mask.operand, tensor, scope)
     name = (scope.callee(mask) or "") if isinstance(mask, ast.Call) else ""
     if isinstance(mask, ast.Call) and name.rpartition(".")[2] in _ASKS and not mask.keywords:
         of = [mask.func.value] if name.startswith("Tensor.") and isinstance(mask.func, ast.Attribute) else []
-        return all(_asks_only(part, tensor, scope) for part in (*of, *mask.args))
+        return all(asks_only(part, tensor, scope) for part in (*of, *mask.args))
     return scope.value(mask).is_(Kind.STATIC, Kind.SIZE)
 
 

@@ -104,7 +104,7 @@ from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_the
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.mask_guards import fixed_parts, guard_of
 from compilefix.codemods.dynamic_shapes.masked_calls import MaskedCall, edits_of, masked_call
-from compilefix.codemods.dynamic_shapes.masked_fills import fills_of
+from compilefix.codemods.dynamic_shapes.masked_fills import asks_only, elsewhere, fills_of
 from compilefix.codemods.dynamic_shapes.masked_places import MaskedPlaces, code_of_places, masked_places
 from compilefix.codemods.dynamic_shapes.masks import has_place, whole_mask
 from compilefix.codemods.dynamic_shapes.numbered import Numbered, numbered, numbered_code
@@ -243,6 +243,8 @@ class MaskedWrite(Rule):
         lines = _rewritten(node, target, elements, template)
         if scope.value(mask.node).rank == 0:
             elements.obstacles.extend(_of_numbers(node.value, elements))
+            if not asks_only(mask.node, target.value, scope):
+                elements.obstacles.append(elsewhere(mask.node, target.value))
         elements.once()
         template.refuse(elements.obstacles)
         selection = None if isinstance(node, ast.AugAssign) else elements.first_selection(node.value)

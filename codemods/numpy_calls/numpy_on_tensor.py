@@ -100,7 +100,7 @@ class NumpyOnTensor(Rule):
                 yield from self._by_index(node, scope)
             elif isinstance(node, ast.If | ast.While | ast.IfExp):
                 for part in asked_in(node.test):
-                    if from_tensor(part, scope) and not _gives_no_tensor(part, scope):
+                    if from_tensor(part, scope) and not (_gives_no_tensor(part, scope) or _is_told_before(part, scope)):
                         message = (
                             f"`{snippet(part)}` is made of a tensor's values and decides a branch: the graph breaks"
                         )
@@ -115,6 +115,8 @@ class NumpyOnTensor(Rule):
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
         name = scope.callee(node) or ""
         short = name.rpartition(".")[2]
+        if name in _READS and len(node.args) == 1 and _gives_whole(node.args[0], scope):
+            return
         if name in _READS and len(node.args) == 1 and from_tensor(node.args[0], scope):
             yield self._read(node, node.args[0], scope)
         elif (
@@ -288,6 +290,19 @@ def _is_truths(node: ast.expr, scope: Scope) -> bool:
         made = scope.only_value(node.id)
         return made is not None and not isinstance(made, ast.Name) and _is_truths(made, scope)
     return isinstance(node, ast.Call) and scope.callee(node) in _TRUTHS
+
+
+def _gives_whole(node: ast.expr, scope: Scope) -> bool:
+    """Whether a call gives one truth for all elements."""
+    return isinstance(node, ast.Call) and scope.callee(node) in _WHOLE
+
+
+def _is_told_before(part: ast.expr, scope: Scope) -> bool:
+    """Whether a condition is made of one truth for all elements, for which there is a finding at the call."""
+    made = scope.only_value(part.id) if isinstance(part, ast.Name) else part
+    if made is None or (made is part and _gives_whole(part, scope)):
+        return False
+    return any(_gives_whole(n, scope) for n in ast.walk(made) if isinstance(n, ast.Call))
 
 
 def _told_as_condition(node: ast.Call, scope: Scope) -> bool:

@@ -88,13 +88,18 @@ def leaves(function: Function) -> bool:
 def _is_refused(function: Function) -> bool:
     """Whether PyTorch runs a derivative no more: its `forward` is a method of an object, as it was before 0.4.
 
-    `apply` runs one that is only not said to be static, and makes no object: none has an `__init__` then.
+    `apply` runs one that is only not said to be static, and makes no object: one that begins with `self`, in a class
+    with an `__init__`, is of an object, unless its file applies it.
     """
     cls = function.cls
     if cls is None or function.node.name not in ("forward", "backward") or _FUNCTIONS.isdisjoint(cls.bases):
         return False
     forward = cls.methods.get("forward")
     if forward is None or forward.node.decorator_list or "__init__" not in cls.methods:
+        return False
+    if forward.parameters and forward.parameters[0].arg != "self":
+        return False
+    if f"{cls.node.name}.apply" in function.module.file.text:
         return False
     # `forward = staticmethod(forward)` stands behind some of them.
     assigned = (target for one in cls.node.body if isinstance(one, ast.Assign) for target in one.targets)

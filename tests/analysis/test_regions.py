@@ -1272,6 +1272,16 @@ def test_a_derivative_that_apply_runs_is_a_root_though_it_is_not_said_to_be_stat
     assert {f.span.line for f in found([path])} == marked(path.read_text(encoding="utf-8"), "BREAK")
 
 
+def test_a_derivative_that_its_file_applies_is_a_root_though_it_has_an_init(tmp_path: Path) -> None:
+    """PyTorch 2.13 runs it, without making an object."""
+    text = program(
+        AROUND_THE_MODEL["a derivative that PyTorch refuses to run"].replace("DECIDES", f"{DECIDES}  # BREAK")
+    )
+    path = tmp_path / "library.py"
+    path.write_text(f"{text}\ntwice = Twice.apply\n", encoding="utf-8")
+    assert {f.span.line for f in found([path])} == marked(text, "BREAK")
+
+
 def test_what_is_brought_to_a_file_is_where_the_graph_ends(tmp_path: Path) -> None:
     text = program(
         f"""

@@ -72,6 +72,42 @@ def test_reported_are_the_lines_that_break(line: str, tmp_path: Path) -> None:
     assert {f.span.line for f in found.findings} == broken
 
 
+@pytest.mark.parametrize(("line", "told"), [("if ~self.kept & 1:", False), ("if x[~self.kept].sum() is None:", True)])
+def test_bits_of_a_setting_are_no_mask(line: str, told: bool, tmp_path: Path) -> None:
+    body = f"{line}\n            x = x + 1\n        return x[self.kept].sum()"
+    text = f"""
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self, kept):
+        super().__init__()
+        self.kept = kept
+
+    def forward(self, x: torch.Tensor):
+        {body}
+"""
+    found = run([SourceFile(tmp_path / "program.py", "program", text)], Config(root=tmp_path), rules=_RULES)
+    assert any("x[self.kept]" in f.message for f in found.findings) is told
+
+
+_TRUTHS = [
+    "ok = np.allclose(x, 1.0)\n    if ok:\n        x = x + 1",
+    "if bool(np.allclose(x, 1.0)):\n        x = x + 1",
+    "if np.allclose(x, 1.0) == False:\n        x = x + 1",
+    "if not np.allclose(x, 1.0):\n        x = x + 1",
+    "x = x + 1 if np.allclose(x, 1.0) else x",
+]
+
+
+@pytest.mark.parametrize("lines", _TRUTHS)
+def test_one_truth_for_all_elements_is_told_once(lines: str, tmp_path: Path) -> None:
+    """Dynamo breaks the graph at the call: what it gives is a bool of Python then."""
+    text = f"import numpy as np\nimport torch\ndef f(x: torch.Tensor):\n    {lines}\n    return x\n"
+    file = SourceFile(tmp_path / "program.py", "program", text)
+    found = run([file], Config(root=tmp_path), rules=[registry.load()["CF402"]])
+    assert len(found.findings) == 1
+
+
 def test_names_that_are_given_each_other_end() -> None:
     text = (
         "import torch\n\n\n@torch.compile\ndef resize(data: torch.Tensor, rows, columns):\n"

@@ -353,6 +353,26 @@ def test_what_looks_for_mistakes_is_told_behind_the_rest(test: str, expected: bo
     assert expected is all(quiet(text, "x[x > 0]"))
 
 
+@pytest.mark.parametrize(
+    ("declared", "before", "called", "expected"),
+    [
+        ("verbose=False", "", "", True),
+        ("verbose=False", "verbose = verbose or x.ndim > 2", "", False),
+        ("verbose=False", "", "self.inner(x, verbose=True)", False),
+        ("verbose=False", "", "self.inner(x, verbose=False)", True),
+        ("timing=0", "", "", False),
+    ],
+)
+def test_an_argument_that_something_sets_is_no_flag_that_is_off(
+    declared: str, before: str, called: str, expected: bool
+) -> None:
+    name = declared.partition("=")[0]
+    text = module(f"{before}\nif {name}:\n    x = x[x > 0]").replace("old=None", declared)
+    if called:
+        text += f"\n\nclass Outer(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return {called}\n"
+    assert expected is all(quiet(text, "x[x > 0]"))
+
+
 @pytest.mark.parametrize(("flag", "expected"), [("self.verbose", True), ("self.debug", True), ("self.training", False)])
 def test_what_is_only_called_to_look_for_mistakes_is_told_behind_the_rest(flag: str, expected: bool) -> None:
     more = "\n\ndef memory(x):\n    import gc\n    gc.collect()\n    print(x.sum().item())\n"
