@@ -302,15 +302,21 @@ def _compared(
     lines = [f"{positions} = {torch}.arange({filled}.shape[1], device={filled}.device)"]
     if fill.part.offset:
         lengths = f"({lengths} {'-' if fill.part.offset < 0 else '+'} {abs(fill.part.offset)})"
-    code = f"{lengths}.to({filled}.device).unsqueeze(1)"
+    column = _as_column(fill, scope)
+    code = f"{lengths}.to({filled}.device){column}"
     if sizes.same_device(fill.part.tensor, fill.part.lengths):
-        code = f"{lengths}.unsqueeze(1)"
+        code = f"{lengths}{column}"
     if sizes.never_negative(fill.part.lengths) and fill.part.offset >= 0:
         return lines, (positions, code)
     wide = scope.value(fill.part.lengths).dtype_id in ("int32", "int64")
     lines.append(f"{ends} = {code}{'' if wide else '.long()'}")
     lines.append(f"{ends} = {torch}.where({ends} < 0, {ends} + {filled}.shape[1], {ends})")
     return lines, (positions, ends)
+
+
+def _as_column(fill: _RowFill, scope: Scope) -> str:
+    """How the lengths come to stand below each other; some do already: `mask.sum(-1, keepdim=True)`."""
+    return ".unsqueeze(1)" if scope.value(fill.part.lengths).rank == 1 else ".reshape(-1, 1)"
 
 
 def _written(
@@ -322,7 +328,7 @@ def _written(
     if fill.guard is not None:
         lengths = template.use(fill.part.lengths, operand=True)
         asked = fill.guard.code(lengths, template)
-        selected = f"({selected}) & ({asked}).to({filled}.device).unsqueeze(1)"
+        selected = f"({selected}) & ({asked}).to({filled}.device){_as_column(fill, scope)}"
     if fill.source is None:
         yield f"{filled}[{selected}] = {template.use(fill.value)}"
         return
