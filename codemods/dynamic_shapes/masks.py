@@ -217,15 +217,8 @@ def _keeps_list(name: str, statement: ast.Assign) -> bool:
     )
 
 
-def _is_subscript(node: ast.expr, scope: Scope) -> bool:
-    around = scope.parents.get(node)
-    if isinstance(around, ast.Tuple):
-        node, around = around, scope.parents.get(around)
-    return isinstance(around, ast.Subscript) and around.slice is node
-
-
 def _is_negated(node: ast.expr, scope: Scope) -> bool:
-    """Whether a name stands behind `~` elsewhere in the function, or an attribute as an index, as masks do.
+    """Whether a name or attribute stands behind `~` elsewhere in the function, as masks do.
 
     An attribute may hold the bits of settings, of which `~` takes the others: `~self.flags & 1`.
     """
@@ -233,7 +226,7 @@ def _is_negated(node: ast.expr, scope: Scope) -> bool:
         return False
     opposites = (n for n in scope.of(ast.UnaryOp) if isinstance(n.op, ast.Invert))
     if isinstance(node, ast.Attribute):
-        opposites = (n for n in opposites if _is_subscript(n, scope))
+        opposites = (n for n in opposites if not isinstance(scope.parents.get(n), ast.BinOp))
     negated = (n.operand for n in opposites)
     return any(type(n) is type(node) and ast.unparse(n) == ast.unparse(node) for n in negated)
 
