@@ -217,6 +217,10 @@ def _keeps_list(name: str, statement: ast.Assign) -> bool:
     )
 
 
+def _asks_for_bits(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr | ast.BitXor)
+
+
 def _is_negated(node: ast.expr, scope: Scope) -> bool:
     """Whether a name or attribute stands behind `~` elsewhere in the function, as masks do.
 
@@ -226,7 +230,7 @@ def _is_negated(node: ast.expr, scope: Scope) -> bool:
         return False
     opposites = (n for n in scope.of(ast.UnaryOp) if isinstance(n.op, ast.Invert))
     if isinstance(node, ast.Attribute):
-        opposites = (n for n in opposites if not isinstance(scope.parents.get(n), ast.BinOp))
+        opposites = (n for n in opposites if not _asks_for_bits(scope.parents.get(n)))
     negated = (n.operand for n in opposites)
     return any(type(n) is type(node) and ast.unparse(n) == ast.unparse(node) for n in negated)
 
