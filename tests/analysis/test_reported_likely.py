@@ -954,7 +954,7 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     total[~goal.reached] += shaping[~goal.reached]  # BREAK
                     near = shaping < 1
                     total[near * ~goal.reached] += 1  # BREAK
-                    total[goal.reached] += 1
+                    total[goal.reached] += 1  # BREAK
                     total[-goal.place] += 1
                     return total * x
                 def drawn(self, x: Tensor, made):
