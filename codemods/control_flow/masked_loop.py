@@ -425,8 +425,12 @@ class _Turn:
         judge_selection([name], (given, None), values, [], scope, statement, template)
         if self._takes_turns:
             template.refuse(self._of_other_turns(name, result))
-        if ends is None and result.rank == 0 != first.rank and self._takes_first(name):
+        # `torch.where` would give each turn the larger shape, which may say otherwise when the loop ends.
+        other_shape = _has_more_dimensions(first, result) or (result.rank == 0 and first.rank is None)
+        if ends is None and other_shape and self._takes_first(name):
             self._from_second_turn(name, code)
+        elif _has_more_dimensions(first, result):
+            return f"`{name}` has more dimensions before the loop than what the turns give it"
         else:
             chosen = f"{self.done}, {name}, {code}" if ends is None else f"{ends}, {code}, {name}"
             self.lines.append(f"{name} = {where(scope)}({chosen})")
@@ -513,6 +517,12 @@ class _Turn:
         kept = f"{where(self._scope)}({self.done}, {name}, {code})"
         first = f"if {self._template.use(self._loop.target)} == 0:"
         self.lines += [first, f"    {name} = {code}", "else:", f"    {name} = {kept}"]
+
+
+def _has_more_dimensions(first: Value, then: Value) -> bool:
+    """Whether a tensor is proved to have more dimensions than another one."""
+    least = first.rank if first.rank is not None else int(first.has_dims)
+    return first.is_tensor and then.is_tensor and then.rank is not None and least > then.rank
 
 
 def _given_to(call: ast.expr) -> list[ast.expr]:
