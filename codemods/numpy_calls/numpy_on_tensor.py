@@ -136,7 +136,7 @@ class NumpyOnTensor(Rule):
         elif name in _MAKE_ARRAYS and any(k.arg == "dtype" and _is_object(k.value, scope) for k in node.keywords):
             message = f"`{snippet(node)}` makes an array of Python objects, which Dynamo cannot trace: the graph breaks"
             yield self.declined(scope, node, message, "keep the objects in a list", gb=("GB0055",))
-        elif name in _WHOLE and any(numpy_operand(a, scope) for a in node.args) and not _told_as_condition(node, scope):
+        elif name in _WHOLE and any(numpy_operand(a, scope) for a in node.args):
             message = f"`{snippet(node)}` reads a truth from a tensor's values: the graph breaks"
             reason = "compare with torch (`torch.isclose(a, b).all()`), or check it outside the compiled code"
             yield self.declined(scope, node, message, reason, gb=("GB0033",))
@@ -292,7 +292,7 @@ def _is_truths(node: ast.expr, scope: Scope) -> bool:
     return isinstance(node, ast.Call) and scope.callee(node) in _TRUTHS
 
 
-def _gives_whole(node: ast.expr, scope: Scope) -> bool:
+def _gives_whole(node: ast.AST, scope: Scope) -> bool:
     """Whether a call gives one truth for all elements."""
     return isinstance(node, ast.Call) and scope.callee(node) in _WHOLE
 
@@ -300,15 +300,7 @@ def _gives_whole(node: ast.expr, scope: Scope) -> bool:
 def _is_told_before(part: ast.expr, scope: Scope) -> bool:
     """Whether a condition is made of one truth for all elements, for which there is a finding at the call."""
     made = scope.only_value(part.id) if isinstance(part, ast.Name) else part
-    if made is None or (made is part and _gives_whole(part, scope)):
-        return False
-    return any(_gives_whole(n, scope) for n in ast.walk(made) if isinstance(n, ast.Call))
-
-
-def _told_as_condition(node: ast.Call, scope: Scope) -> bool:
-    """Whether a call is what a branch decides on, for which there is a finding of its own."""
-    tests = (p.test for p in scope.ancestors(node) if isinstance(p, ast.If | ast.While | ast.IfExp))
-    return any(part is node for test in tests for part in asked_in(test))
+    return made is not None and any(_gives_whole(node, scope) for node in ast.walk(made))
 
 
 def _gives_no_tensor(node: ast.expr, scope: Scope) -> bool:
