@@ -8,6 +8,9 @@
     python benchmarks/share.py tables --out DIR [--markdown FILE] [--json FILE]
     python benchmarks/share.py sites --out DIR PACKAGE ...           what CF2, CF4 and CF5 report, before and after
     ... --list share_fresh                                           the list of models nobody tuned for
+    ... --list accuracy_models [--every N]                           all models of the accuracy groups, or each Nth
+    python benchmarks/share.py answers --out DIR --list ...          which models answer differently with all fixes,
+                                                                     nothing compiled (after `run --arms eager fixed`)
 
 Nothing that is installed is edited: the fixes are served from memory. `fix` and `run` keep what they have done in DIR
 and skip what is there. How it is counted stands in docs/share.md.
@@ -33,11 +36,16 @@ _LIMIT = 240  # seconds of processor time for one arm of one model
 # The fixes that each arm runs with, and whether the capture flags are on.
 ARMS = {
     "eager": ("none", False),
+    "fixed": ("assumed", False),
     "written": ("none", False),
     "safe": ("safe", False),
     "assumed": ("assumed", False),
     "flags": ("assumed", True),
 }
+# Arms that compile nothing.
+EAGER = frozenset({"eager", "fixed"})
+# A process is given this many models at most, so that a package with hundreds keeps more than one core busy.
+_AT_ONCE = 16
 
 
 def main() -> int:
@@ -47,6 +55,7 @@ def main() -> int:
     choose = commands.add_parser("choose")
     choose.add_argument("--observed", type=Path, required=True)
     fix = commands.add_parser("fix")
+    fix_one = commands.add_parser("fix-one", help="what `fix` starts for a package")
     run = commands.add_parser("run")
     serve = commands.add_parser("serve", help="what `run` starts for the models of one package and one set of fixes")
     serve.add_argument("fixes")
@@ -58,15 +67,21 @@ def main() -> int:
         one.add_argument("--backend", default="eager", help="what graphs are compiled with; give each its own --out")
         one.add_argument("--device", default="cpu", help="where models and inputs are put; give each its own --out")
         one.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS), help="the arms to run, `eager` too")
-    for one in (fix, run, serve):
+    for one in (fix, fix_one):
+        one.add_argument("--levels", nargs="+", choices=("safe", "assumed"), default=["safe", "assumed"])
+    for one in (fix, fix_one, run, serve):
         one.add_argument("names", nargs="*", help="models, or packages; without any, all")
         one.add_argument("--jobs", type=int, default=2)
         one.add_argument("--seconds", type=int, default=_LIMIT)
     sites = commands.add_parser("sites")
     sites.add_argument("names", nargs="+")
-    for one in (fix, run, serve, tables, sites):
+    answers = commands.add_parser("answers")
+    for one in (fix, fix_one, run, serve, tables, sites, answers):
         one.add_argument("--out", type=Path, required=True)
-        one.add_argument("--list", default="share_models", help="which list of models: share_models, share_fresh")
+        one.add_argument(
+            "--list", default="share_models", help="which models: share_models, share_fresh, accuracy_models"
+        )
+        one.add_argument("--every", type=int, default=1, help="of the list each Nth model alone")
     options = parser.parse_args()
     if options.command == "choose":
         import share_models
@@ -76,14 +91,16 @@ def main() -> int:
         return 0
     import share_models
 
-    share_models.chosen_list = options.list
+    share_models.chosen_list, share_models.every = options.list, options.every
     options.out = options.out.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
     if options.command == "fix":
+        return _fix(options)
+    if options.command == "fix-one":
         from share_fixes import fix_package
 
-        for package in _packages(options.names):
-            fix_package(package, options.out)
+        for package in options.names:
+            fix_package(package, options.out, options.levels)
         return 0
     if options.command == "serve":
         from share_run import Place
@@ -93,6 +110,11 @@ def main() -> int:
         return serve_models(options.fixes, options.names, options.out, options.seconds, where, options.arms)
     if options.command == "run":
         return _run(options)
+    if options.command == "answers":
+        from share_answers import answers as report
+
+        print(report(options.out))
+        return 0
     if options.command == "sites":
         from share_sites import sites as table
 
@@ -112,6 +134,15 @@ def _models(names: Iterable[str]) -> list[str]:
 
 def _packages(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name.partition("/")[0] for name in _models(names)))
+
+
+def _fix(options: argparse.Namespace) -> int:
+    """Start a process for each package: one that fails, as it is not installed, leaves the others alone."""
+    words = [["fix-one", package, "--levels", *options.levels] for package in _packages(options.names)]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for line in pool.map(lambda one: _process(options, one), words):
+            print(line, file=sys.stderr, flush=True)
+    return 0
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -136,23 +167,29 @@ def _run(options: argparse.Namespace) -> int:
 
 def _work(groups: dict[str, list[str]], levels: Sequence[str]) -> Iterator[tuple[str, str, list[str]]]:
     for package, names in groups.items():
-        for fixes in levels:
-            yield package, fixes, names
+        for start in range(0, len(names), _AT_ONCE):
+            for fixes in levels:
+                yield package, fixes, names[start : start + _AT_ONCE]
 
 
 def _served(options: argparse.Namespace, package: str, fixes: str, names: list[str]) -> str:
-    words = ["serve", fixes, *names, "--out", str(options.out), "--seconds", str(options.seconds)]
+    words = ["serve", fixes, *names, "--seconds", str(options.seconds)]
     words += ["--backend", options.backend, "--device", options.device, "--arms", *options.arms]
+    return f"{package}, {_process(options, words)}"
+
+
+def _process(options: argparse.Namespace, words: list[str]) -> str:
+    """Run a command of this file in a process of its own; how long that took, or what it said."""
     started = time.monotonic()
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).resolve()), *words],
+        [sys.executable, str(Path(__file__).resolve()), *words, "--out", str(options.out), "--list", options.list],
         check=False,
         capture_output=True,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     state = f"{time.monotonic() - started:.0f} s" if not done.returncode else f"failed: {done.stderr[-800:]}"
-    return f"{package}, {fixes}: {state}"
+    return f"{words[1]}: {state}"
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +85,10 @@ def file_of(package: str, level: str, out: Path) -> Path:
     return out / f"fixes-{package}-{level}.json"
 
 
-def fix_package(package: str, out: Path) -> None:
+def fix_package(package: str, out: Path, levels: Sequence[str] = LEVELS) -> None:
     """Compute and keep the fixes for an installed package."""
     prepare()
-    for level in LEVELS:
+    for level in levels:
         kept = file_of(package, level, out)
         if kept.exists():
             continue

@@ -27,7 +27,10 @@ import torch
 _LEFT_OUT = frozenset({"torchdiffeq", "torchsde", "diffusers"})
 
 chosen_list = "share_models"
-"""The list of names that is run: that of this module, or `share_fresh`."""
+"""The list of names that is run: that of this module, `share_fresh`, or all `accuracy_models`."""
+
+every = 1
+"""Which of the list are run: each first of so many."""
 
 MODES = ("eval", "eval varied", "train")
 
@@ -37,11 +40,16 @@ current: tuple[str, str] = ("", "")
 requiring: list[bool] | None = None
 """Which input sets of the train mode require gradients, as the model as written takes them; None: it is asked."""
 
+running: dict[str, list[bool]] = {}
+"""By mode, which input sets the model as written takes; where a mode is not there, it is asked."""
+
 
 def chosen() -> list[str]:
     """The names of the models, `package/name`."""
+    if chosen_list == "accuracy_models":
+        return sorted(accuracy_models.load())[::every]
     names: list[str] = json.loads(Path(__file__).with_name(f"{chosen_list}.json").read_text(encoding="utf-8"))
-    return names
+    return names[::every]
 
 
 def choose(observed: Path) -> list[str]:
@@ -78,7 +86,9 @@ def workload() -> tuple[Any, list[Any]]:
     if isinstance(function, torch.nn.Module):
         function.train(mode.startswith("train"))
     sets = [dict(given) if isinstance(given, Mapping) else tuple(given) for given in inputs]
-    sets = [given for given in sets if _runs(function, given)]
+    if mode not in running:
+        running[mode] = [_runs(function, given) for given in sets]
+    sets = [given for given, runs in zip(sets, running[mode], strict=True) if runs]
     if mode.endswith("varied"):
         sets = [
             varied

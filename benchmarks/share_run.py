@@ -24,7 +24,7 @@ from typing import Any
 
 import share_models
 import torch
-from share import ARMS
+from share import ARMS, EAGER
 from share_fixes import load
 
 from compilefix.fixing.overlay import install
@@ -87,13 +87,15 @@ def serve(
 
 def _key(name: str, arm: str, texts: Mapping[str, str], out: Path) -> str:
     """What an arm depends on: the flags, and the changed ones of the files that the model runs."""
-    if arm in ("eager", "written"):
+    if ARMS[arm][0] == "none":
         return arm
     eager = result_of(name, "eager", out)
     ran = set(json.loads(eager.read_text(encoding="utf-8")).get("files", ())) if eager.exists() else set(texts)
     text = "".join(f"{path}\n{texts[path]}" for path in sorted(ran & set(texts)))
-    changed = hashlib.sha256(text.encode()).hexdigest()[:16] if text else "written"
-    return f"{changed} with flags" if ARMS[arm][1] else changed
+    changed = hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
+    if arm in EAGER:
+        return f"{changed} eager" if text else "eager"
+    return f"{changed or 'written'} with flags" if ARMS[arm][1] else changed or "written"
 
 
 def _reused(name: str, arm: str, key: str, out: Path) -> bool:
@@ -157,8 +159,9 @@ def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, secon
     modes: dict[str, Any] = {}
     files: set[str] = set()
     if arm != "eager":  # the inputs are those of the original, also where fixed code would take others
-        original = result_of(name, "eager", out)
-        share_models.requiring = json.loads(original.read_text(encoding="utf-8")).get("requiring")
+        original = json.loads(result_of(name, "eager", out).read_text(encoding="utf-8"))
+        share_models.requiring = original.get("requiring")
+        share_models.running = original.get("running", {})
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         for mode in share_models.MODES:
             share_models.current = (name, mode)
@@ -169,7 +172,7 @@ def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, secon
             request = WorkerRequest(
                 name=arm,
                 role="observe",
-                compiled=arm != "eager",
+                compiled=arm not in EAGER,
                 workload="share_models:workload",
                 options=options(mode, where),
                 folder=folder,
@@ -179,7 +182,8 @@ def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, secon
                 sys.setprofile(lambda frame, event, _: files.add(frame.f_code.co_filename) if event == "call" else None)
             modes[mode] = _observed(request).to_dict()
             sys.setprofile(None)
-    document = {"modes": modes, "files": sorted(files), "key": key, "requiring": share_models.requiring}
+    document = {"modes": modes, "files": sorted(files), "key": key}
+    document |= {"requiring": share_models.requiring, "running": share_models.running}
     _save(document, name, arm, out)
     os._exit(0)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import share_models
 from accuracy_compare import Source
-from share_fixes import file_of
+from share_fixes import LEVELS, file_of
 from share_run import Place, free, options, result_of
 
 from compilefix.measuring.parity import ASPECTS, compare
@@ -64,7 +64,8 @@ class Reports:
     """What is reported, by file and statement, before the fixes of a level or after them."""
 
     def __init__(self, package: str, level: str, out: Path) -> None:
-        document = json.loads(file_of(package, "safe" if level == "none" else level, out).read_text(encoding="utf-8"))
+        kept = (file_of(package, one, out) for one in (LEVELS if level == "none" else (level,)))
+        document = json.loads(next(file for file in kept if file.exists()).read_text(encoding="utf-8"))
         self._texts = {} if level == "none" else dict(document["overlay"]["sources"])
         self._texts |= {} if level == "none" else {m["path"]: m["text"] for m in document["overlay"]["new_modules"]}
         self._sources: dict[str, Source | None] = {}
@@ -108,9 +109,9 @@ def tables(out: Path, markdown: Path | None, json_path: Path | None) -> int:
     models = []
     for name in share_models.chosen():
         model = Model(name)
-        for arm in ("eager", "written", "safe", "assumed"):
-            if not result_of(name, arm, out).exists():
-                model.error = f"not run ({arm})"
+        for arms in (("eager",), ("written",), ("assumed", "flags")):
+            if not any(result_of(name, arm, out).exists() for arm in arms):
+                model.error = f"not run ({arms[0]})"
         if not model.error:
             _judge(model, out, reports)
             if model.free.get("written"):
@@ -127,15 +128,15 @@ def tables(out: Path, markdown: Path | None, json_path: Path | None) -> int:
 
 
 def _judge(model: Model, out: Path, reports: dict[tuple[str, str], Reports]) -> None:
-    eager = _load(model.name, "eager", out)
-    written = _load(model.name, "written", out)
+    eager = load(model.name, "eager", out)
+    written = load(model.name, "written", out)
     if "error" in eager or "error" in written:
         model.error = eager.get("error") or written["error"]
         return
     for arm in _ARMS:
         if not result_of(model.name, arm, out).exists():
             continue
-        result = _load(model.name, arm, out)
+        result = load(model.name, arm, out)
         model.free[arm] = free(result)
         if arm != "written" and result.get("key") == "written":
             model.same.append(arm)
@@ -151,18 +152,22 @@ def _judge(model: Model, out: Path, reports: dict[tuple[str, str], Reports]) -> 
             for site in data["break_sites"]:
                 left = reported.left(site)
                 sites[left.path, left.line, left.gb] = left
-            difference = _difference(eager, written, result, mode)
-            if difference:
-                model.differs.setdefault(arm, []).append(f"{mode}: {difference}")
+            differs = difference(eager, written, result, mode)
+            if differs:
+                model.differs.setdefault(arm, []).append(f"{mode}: {differs}")
         model.sites[arm] = list(sites.values())
 
 
-def _difference(
-    eager: Mapping[str, Any], written: Mapping[str, Any], result: Mapping[str, Any], mode: str
+def difference(
+    eager: Mapping[str, Any], written: Mapping[str, Any] | None, result: Mapping[str, Any], mode: str
 ) -> str | None:
-    """How a mode differs from the eager original; None where it does not, or where there is nothing to compare."""
+    """How a mode differs from the eager original; None where it does not, or where there is nothing to compare.
+
+    written: the original compiled, which may round otherwise than the original itself.
+    """
     reference, arm = ArmResult.from_dict(eager["modes"][mode]), ArmResult.from_dict(result["modes"][mode])
-    baseline = ArmResult.from_dict(written["modes"][mode]) if mode in written["modes"] else ArmResult()
+    compiled = written is not None and mode in written["modes"]
+    baseline = ArmResult.from_dict(written["modes"][mode]) if written is not None and compiled else ArmResult()
     if reference.error is not None:
         return None
     if arm.error is not None:
@@ -178,7 +183,8 @@ def _difference(
     return _first(f"{first.aspect}, {first.place}: {first.text}") + also
 
 
-def _load(name: str, arm: str, out: Path) -> dict[str, Any]:
+def load(name: str, arm: str, out: Path) -> dict[str, Any]:
+    """The kept result of an arm of a model."""
     document: dict[str, Any] = json.loads(result_of(name, arm, out).read_text(encoding="utf-8"))
     return document
 
@@ -202,6 +208,8 @@ def _markdown(models: list[Model], not_run: list[Model]) -> str:
 def _summary(models: list[Model]) -> str:
     lines = ["| | models free of breaks, results equal | share | wrong results |", "|---|---|---|---|"]
     for arm, title in _TITLES.items():
+        if not any(arm in m.free for m in models):
+            continue
         gone = sum(m.gone(arm) for m in models)
         wrong = sum(bool(_wrong_results(m, arm)) for m in models)
         lines.append(f"| {title} | {gone} of {len(models)} | {gone / len(models):.0%} | {wrong} |")
@@ -280,7 +288,7 @@ def _left(models: list[Model]) -> str:
     for model in models:
         if model.gone("flags"):
             continue
-        for site in model.sites.get("flags") or model.sites["assumed"]:
+        for site in model.sites.get("flags") or model.sites.get("assumed", []):
             key = site.code or "not reported", _general(site.reason)
             blocked[key].add(model.name)
             places[key].add(f"`{site.source.replace('|', chr(92) + '|')[:90]}` ({site.path}:{site.line}, {site.gb})")

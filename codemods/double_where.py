@@ -190,7 +190,15 @@ def _is_replaceable(node: ast.expr, safe: float, promotes: bool, scope: Scope) -
     value = scope.value(node)
     if isinstance(node, ast.Starred) or not value.is_tensor:
         return False
-    return promotes or value.dtype == "float" or (safe == 1.0 and (isinstance(node, ast.Name) or value.dtype == "int"))
+    return promotes or value.dtype == "float" or (safe == 1.0 and (_is_written_twice(node) or value.dtype == "int"))
+
+
+def _is_written_twice(node: ast.expr) -> bool:
+    """Whether an operand can stand in `torch.ones_like`, too: a name, or sums and products of names and numbers."""
+    if isinstance(node, ast.BinOp):
+        plain = isinstance(node.op, ast.Add | ast.Sub | ast.Mult)
+        return plain and all(isinstance(s, ast.Constant) or _is_written_twice(s) for s in (node.left, node.right))
+    return isinstance(node, ast.Name)
 
 
 def _safe(node: ast.expr, safe: float, promotes: bool, scope: Scope) -> float | None:
@@ -198,7 +206,7 @@ def _safe(node: ast.expr, safe: float, promotes: bool, scope: Scope) -> float | 
     dtype = scope.value(node).dtype
     if promotes or dtype == "float":
         return safe
-    return 1 if dtype == "int" and not isinstance(node, ast.Name) else None
+    return 1 if dtype == "int" and not _is_written_twice(node) else None
 
 
 def _copied(node: ast.expr, replaced: Mapping[ast.expr, float | None], holds: bool, torch: str) -> ast.expr:
