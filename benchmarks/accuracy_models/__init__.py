@@ -59,6 +59,7 @@ _LATER_MODULES = {
     "twenty-eighth": ("twentyeighth_models",),
     "twenty-ninth": ("twentyninth_models", "twentyninth_networks"),
     "thirtieth": ("thirtieth_models", "thirtieth_networks"),
+    "thirty-first": ("thirtyfirst_models", "thirtyfirst_networks"),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
