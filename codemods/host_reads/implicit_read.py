@@ -85,7 +85,7 @@ from compilefix.codemods.host_reads.reduced_slices import reduced_slice
 from compilefix.codemods.host_reads.shifted_range import length_of, shifted
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.host_reads.tensor_range import listed
-from compilefix.codemods.host_reads.vector_items import numbers_in_turn, seems_one_number
+from compilefix.codemods.host_reads.vector_items import is_place_at_times, numbers_in_turn, seems_one_number
 from compilefix.codemods.host_reads.windows import Window, window_of
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.ruled_out import is_ruled_out
@@ -194,6 +194,10 @@ class ImplicitRead(Rule):
                 yield self._filled(node, filled, scope)
         elif value.is_tensor and value.rank == 0 and value.dtype in ("int", None) and _is_part_of_index(node, scope):
             yield self._seeming(node, "an index", ("GB0033",), scope)
+        elif _is_part_of_index(node, scope) and is_place_at_times(node, scope):
+            if not is_ruled_out(node, scope):
+                reason = f"`{snippet(node)}` is a tensor in some calls only; {_FROM_OUTSIDE}"
+                yield self.declined(scope, node, _message_of_some(node, value, "an index"), reason, gb=("GB0033",))
         elif (window := window_of(node, scope)) is not None and window.first is node:
             yield self._window(node, window, scope)
         elif window is not None and isinstance(scope.parents.get(node), ast.Slice):

@@ -1,7 +1,8 @@
 """Items of tensors of which the code says, without proof, that they are vectors: `order[i]` is one number there.
 
-Said by `torch.argsort(x)` without a dimension, and by a use of an item as one number in the same function: in a
-condition, in `int()`, as a slice bound, also where a loop goes through the items (`for i in order: ... int(i)`).
+Said by `torch.argsort(x)` without a dimension, by a column that is taken (`kinds = plan[:, 0]`), and by a use of an
+item as one number in the same function: in a condition, in `int()`, as a slice bound, also where a loop goes through
+the items (`for i in order: ... int(i)`). And names that are a size on one way and one number of a tensor on another.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.rule import Scope
 from compilefix.source.tree import names_in
 
@@ -29,7 +30,38 @@ def seems_one_number(node: ast.expr, scope: Scope) -> bool:
     base = item.value
     if not isinstance(base, ast.Name):
         return False
-    return _is_sorted(base, scope) or base.id in _vectors(scope) or _is_used_up(base, scope)
+    if _is_sorted(base, scope) or _is_column(base, scope):
+        return True
+    return base.id in _vectors(scope) or _is_used_up(base, scope)
+
+
+def is_place_at_times(node: ast.expr, scope: Scope) -> bool:
+    """Whether a name, or one more or less than it, is a tensor without dimensions on all ways that make it a tensor.
+
+    On the others it is a size: `n = len(x) if mask is None else mask.sum()`, and then `x[n - 1]`.
+    """
+    name = node.left if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant) else node
+    if not isinstance(name, ast.Name) or not _is_size_or_tensor(scope.value(name)):
+        return False
+    statements = [scope.parents.get(store) for store in scope.names(name.id, stores=True)]
+    if not all(isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) for s in statements):
+        return False
+    given = [scope.value(part) for s in statements if isinstance(s, ast.Assign) for part in _ways(s.value)]
+    tensors = [value for value in given if not value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER)]
+    return bool(tensors) and all(v.is_scalar_tensor and v.dtype in ("int", None) for v in tensors)
+
+
+def _ways(node: ast.expr) -> Iterator[ast.expr]:
+    """What a conditional expression may give, or the expression itself."""
+    if isinstance(node, ast.IfExp):
+        yield from (*_ways(node.body), *_ways(node.orelse))
+    else:
+        yield node
+
+
+def _is_size_or_tensor(value: Value) -> bool:
+    numbers = value.kinds - {Kind.TENSOR}
+    return Kind.TENSOR in value.kinds and bool(numbers) and numbers <= {Kind.STATIC, Kind.SIZE, Kind.NUMBER}
 
 
 def _given(name: ast.Name, scope: Scope) -> ast.expr | None:
@@ -145,6 +177,16 @@ def _is_sorted(name: ast.Name, scope: Scope) -> bool:
         return False
     tensors = 0 if (scope.callee(call) or "").startswith("Tensor.") else 1
     return len(call.args) <= tensors and all(k.arg == "descending" for k in call.keywords)
+
+
+def _is_column(name: ast.Name, scope: Scope) -> bool:
+    """Whether a name is given one value only: a column of a tensor that is read as a table."""
+    part = scope.only_value(name.id)
+    if not isinstance(part, ast.Subscript) or not isinstance(part.slice, ast.Tuple) or len(part.slice.elts) != 2:
+        return False
+    rows, column = part.slice.elts
+    whole = isinstance(rows, ast.Slice) and rows.lower is rows.upper is rows.step is None
+    return whole and scope.value(part.value).is_tensor and _is_position(column, scope)
 
 
 def _vectors(scope: Scope) -> frozenset[str]:

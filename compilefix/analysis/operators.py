@@ -176,6 +176,9 @@ def array_attribute(attr: str) -> Value | None:
     return values.SIZE if attr in ("size", "ndim", "itemsize", "nbytes") else None
 
 
+_LIST_OR_TENSOR = frozenset({Kind.CONTAINER, Kind.TENSOR})
+
+
 def element_of(value: Value) -> Value:
     """One item of an iterable."""
     if value.is_(Kind.CONTAINER):
@@ -194,6 +197,10 @@ def element_of(value: Value) -> Value:
             storage=value.storage,
             leaves=value.leaves,
         )
+    if value.kinds == _LIST_OR_TENSOR and value.element is not None and value.ref != "dict":
+        # `for height, width in sizes` of a list of pairs in some calls, and of their tensor in others.
+        row = tensor(certain=value.certain, storage=value.storage, leaves=value.leaves)
+        return replace(values.join(value.element, row), declared=value.declared)
     if value.is_(Kind.OBJECT) and value.element is not None and value.ref != "torch.nn.ModuleDict":
         return value.element
     if value.is_(Kind.NDARRAY):
@@ -205,7 +212,7 @@ def unpack(value: Value, count: int, place: str) -> Sequence[Value]:
     """The values of the targets in `a, b = value`."""
     if value.elements is not None and len(value.elements) == count and not value.may_be(Kind.OBJECT):
         return value.elements
-    if value.is_(Kind.CONTAINER) and value.element is not None:
+    if value.kinds <= _LIST_OR_TENSOR and Kind.CONTAINER in value.kinds and value.element is not None:
         return _items(element_of(value), count)
     if value.is_tensor:
         element = tensor(

@@ -223,7 +223,10 @@ def _asks_for_gradients(node: ast.Call, facts: FunctionFacts) -> bool:
 
 
 def _samples(function: Function, instance: str) -> bool:
-    """Whether a method of a module makes a tensor and computes with the module from there: `sample`, `generate`."""
+    """Whether a method of a module makes a tensor and computes with the module from there: `sample`, `generate`.
+
+    One that draws with NumPy counts as well.
+    """
     uses = made = False
     for node in function.of(ast.Call):
         func = node.func
@@ -231,6 +234,7 @@ def _samples(function: Function, instance: str) -> bool:
             uses = uses or (isinstance(func.value, ast.Name) and func.value.id == instance)
             starts = func.attr in _MAKES_TENSOR and isinstance(func.value, ast.Name)
             made = made or (starts and (function.module.qualified(func) or "").startswith("torch."))
+            made = made or (function.module.qualified(func) or "").startswith("numpy.random.")
         else:
             uses = uses or (isinstance(func, ast.Name) and func.id == instance)
     return uses and made
