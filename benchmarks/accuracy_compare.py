@@ -412,6 +412,7 @@ _TITLES = {
     "twenty-eighth": "Models of seven packages that were chosen after all of the twenty-seventh group",
     "twenty-ninth": "Models of packages that were chosen after all of the twenty-eighth group",
     "thirtieth": "Models of nine packages that were chosen after all of the twenty-ninth group",
+    "thirty-first": "Models of ten packages that were chosen after all of the thirtieth group",
 }
 
 

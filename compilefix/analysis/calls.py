@@ -83,6 +83,10 @@ class Calls(NamedCalls):
         if name is None and callee.elements and (made := self._one_of(node, callee, args, operands)) is not None:
             self._handed_over(operands, env, self.place(node))
             return made
+        if name is None and (given := self._given_by_one_of(node, callee, operands)) is not None:
+            # Which of them runs is not known, nor what it does to what it is given.
+            held = self._into_unknown(node, operands, env)
+            return replace(given, storage=held.storage, leaves=held.leaves)
         if name is None:
             if callee.kinds == values.OBJECT:
                 self._one_is_called(node, callee, operands)
@@ -292,6 +296,25 @@ class Calls(NamedCalls):
         if callee.kinds == values.CLASSES:  # other code may have put another one into the table
             return replace(opaque(self.place(node), operands), kinds=values.OBJECTS, elements=tuple(made))
         return join_all(made)
+
+    def _given_by_one_of(self, node: ast.Call, callee: Value, operands: Sequence[Value]) -> Value | None:
+        """The tensor that each of several functions gives of which one is called: `test = a if flat else b`.
+
+        None where one of them gives something else, or others may be called instead.
+        """
+        if callee.kinds != values.FUNCTION.kinds or len(callee.elements or ()) < 2:
+            return None
+        given: list[Value] = []
+        for value in callee.elements or ():
+            found = self.project.resolve(value.ref) if value.ref is not None else None
+            if not isinstance(found, Function) or found.cls is not None or found.parent is not None:
+                return None
+            if (arguments := passed(node, found, operands)) is None or not gives_all(arguments, found):
+                return None
+            given.append(self._summary(found, arguments))
+        result = join_all(given)
+        same = replace(values.tensor(dtype=result.dtype, rank=result.rank), certain=result.certain)
+        return replace(same, has_dims=result.dimensioned) if result.is_tensor else None
 
     def _method_of_one(self, node: ast.Call, attr: str, receiver: Value, operands: Sequence[Value]) -> None:
         """A method of an object of one of several classes is called: each may be the one that gets the arguments."""
