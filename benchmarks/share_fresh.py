@@ -19,8 +19,11 @@ from accuracy_models.inputs import random_inputs
 _t, _u, _i = random_inputs(47)
 
 
-def _import_torchvision() -> None:
-    """Import torchvision also where its compiled operators do not load (built for another torch); nobody calls them."""
+def _tolerate_missing_operators() -> None:
+    """Let torchvision import where its compiled operators do not load (built for another torch); nobody calls them.
+
+    It is not imported here: what is imported already cannot be served with fixes.
+    """
     register = torch.library.register_fake
 
     def registered(name: str, *words: Any, **options: Any) -> Callable[[Any], Any]:
@@ -32,14 +35,9 @@ def _import_torchvision() -> None:
         return decorated
 
     torch.library.register_fake = registered
-    try:
-        import_module("torchvision")
-    finally:
-        torch.library.register_fake = register
 
 
-with suppress(ImportError):
-    _import_torchvision()
+_tolerate_missing_operators()
 
 
 def _get(path: str) -> Any:
