@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from compilefix.analysis import autocast, torch_api, values
 from compilefix.analysis.array_namespaces import of_namespace
@@ -193,6 +194,11 @@ class Calls(NamedCalls):
     def _summary(self, found: Function, arguments: Mapping[str, Value] | None) -> Value:
         """What a function returns to this caller: where it passes no tensors, those of other callers do not count."""
         summary = self.inference.summary(found)
+        if arguments and any(
+            v is not None and v.sometimes_tensor for v in (summary.element, *(summary.elements or ()))
+        ):
+            asked = (name for name in asked_for_tensors(found) if name in arguments)
+            return _without_tensors(summary, {f"param:{name}" for name in asked if arguments[name].is_unknown})
         if Kind.TENSOR in summary.kinds and not summary.is_tensor and arguments:
             asked = (name for name in asked_for_tensors(found) if name in arguments)
             sizes = frozenset(name for name in asked if arguments[name].is_(Kind.SIZE) and arguments[name].certain)
@@ -489,3 +495,15 @@ def _handed_back(given: Value, result: Value) -> Value:
     if given.is_unknown:
         return result if result.is_tensor else replace(result, kinds=given.kinds, elements=None, element=None)
     return replace(given, storage=given.storage | result.storage, leaves=given.leaves | result.leaves, const=None)
+
+
+def _without_tensors(container: Value, memory: AbstractSet[str]) -> Value:
+    """A container that is returned, where it holds what was given: a tensor only if the function is given one."""
+
+    def given(item: Value) -> Value:
+        handed_back = item.sometimes_tensor and not memory.isdisjoint(item.storage)
+        return replace(values.UNKNOWN, storage=item.storage, leaves=item.leaves) if handed_back else item
+
+    element = None if container.element is None else given(container.element)
+    elements = None if container.elements is None else tuple(map(given, container.elements))
+    return replace(container, element=element, elements=elements)

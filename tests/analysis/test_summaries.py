@@ -7,7 +7,7 @@ from pathlib import Path
 
 from compilefix.analysis.hints import Hints
 from compilefix.analysis.infer import Inference
-from compilefix.analysis.values import tensor
+from compilefix.analysis.values import Kind, tensor
 from compilefix.source.files import SourceFile
 from compilefix.source.project import Project
 
@@ -96,3 +96,32 @@ def test_a_parameter_that_is_called_a_dictionary_is_no_tensor_because_a_caller_m
     assert set(hints.of(function)) == {"mask"}
     hints.add(function, {"mask_dict": tensor()})
     assert set(hints.of(function)) == {"mask", "mask_dict"}
+
+
+HANDED_BACK = """
+import torch
+
+
+def as_tuple(given, whole=False):
+    if whole and isinstance(given, torch.Tensor):
+        return (given,)
+    return tuple(given)
+
+
+def of_sizes(sizes):
+    height, width = as_tuple(sizes)
+    return height * width
+
+
+def of_tensor(x: torch.Tensor):
+    first, second = as_tuple(x)
+    return first * second
+"""
+
+
+def test_what_a_function_hands_back_is_a_tensor_at_times_only_where_it_may_be_given_one() -> None:
+    project = Project([SourceFile(Path("m.py"), "m", HANDED_BACK)])
+    inference = Inference(project)
+    functions = project.modules["m"].functions
+    assert Kind.TENSOR not in inference.summary(functions["of_sizes"]).kinds
+    assert Kind.TENSOR in inference.summary(functions["of_tensor"]).kinds
