@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from compilefix.analysis.given_constants import defaults
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.unpassed import defaults
 from compilefix.source.syntax import asks_for_none, asks_for_something, is_literal
 
 

@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from compilefix.codemods.unpassed import defaults, is_off
+from compilefix.analysis.given_constants import defaults
+from compilefix.codemods.unpassed import is_off
 from compilefix.source.definitions import Function
 from compilefix.source.syntax import asks_for_something, last_name
 

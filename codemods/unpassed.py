@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from compilefix.analysis.given_constants import defaults
 from compilefix.analysis.registered import registered
 from compilefix.analysis.values import Kind
 from compilefix.source.definitions import Class, Function
@@ -98,15 +99,6 @@ def _stores(node: ast.AST, attribute: str) -> bool:
         return node.attr == attribute and isinstance(node.ctx, ast.Store)
     call = registered(node)
     return call is not None and isinstance(call.name, ast.Constant) and call.name.value == attribute
-
-
-def defaults(function: Function) -> dict[str, ast.expr | None]:
-    """By parameter what it is where a call says nothing of it."""
-    own = function.node.args
-    names = [parameter.arg for parameter in (*own.posonlyargs, *own.args)]
-    found: dict[str, ast.expr | None] = dict(zip(reversed(names), reversed(own.defaults), strict=False))
-    found.update((p.arg, default) for p, default in zip(own.kwonlyargs, own.kw_defaults, strict=True))
-    return found
 
 
 def is_off(value: ast.expr | None) -> bool:

@@ -43,7 +43,7 @@ def by_element(node: ast.Call, name: str, method: bool, scope: Scope) -> Obstacl
     called = scope.value(node.func)
     callee = scope.facts.calls.get(node)
     if callee is not None and not called.may_be(Kind.OBJECT):
-        read = row_functions.read(callee, scope.legality.inference)
+        read = row_functions.read(callee, scope.legality.inference, node)
         if read.broken is not None:
             return Obstacle(read.broken)
         if read.checks or read.written:

@@ -111,7 +111,7 @@ def _judged(found: MaskedCall, template: Template, scope: Scope) -> dict[ast.exp
     """The arguments with code for all rows; what stands in the way is noted in the template."""
     mask, call = found.mask, found.call
     callee = scope.facts.calls[call]
-    read = row_functions.read(callee, scope.legality.inference)
+    read = row_functions.read(callee, scope.legality.inference, call)
     if read.broken is not None:
         template.refuse([Obstacle(read.broken)])
     reason = f"`{snippet(call.func)}` would be given all rows, and not only those of the mask"

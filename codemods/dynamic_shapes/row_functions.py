@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.given_constants import constants_of, left_out
 from compilefix.analysis.in_place import OUTSIDE
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.live_code import live_nodes
@@ -53,15 +54,16 @@ class RowFunction:
     by_arguments: bool = False
 
 
-def read(function: Function, inference: Inference, depth: int = 0) -> RowFunction:
-    """Whether a function treats each row by itself."""
+def read(function: Function, inference: Inference, call: ast.Call, depth: int = 0) -> RowFunction:
+    """Whether a function treats each row by itself in a call."""
     if depth > _DEPTH:
         return RowFunction(f"`{function.qualname}` calls too many functions to be looked at")
     if function.node.args.vararg is not None or function.node.args.kwarg is not None:
         return RowFunction(f"`{function.qualname}` takes any number of arguments")
     facts = inference.facts(function)
-    tests = list(_checks(facts))
-    seen = {n for test in tests for n in ast.walk(test)} | _other_nodes(facts)
+    unused = left_out(function, constants_of(call, function))
+    tests = [test for test in _checks(facts) if test not in unused]
+    seen = {n for test in tests for n in ast.walk(test)} | _other_nodes(facts) | unused
     checks = any(facts.value(test).may_be(Kind.TENSOR) for test in tests)
     named = names_in(*tests)
     written: set[str] = set()
@@ -70,7 +72,7 @@ def read(function: Function, inference: Inference, depth: int = 0) -> RowFunctio
         if node in seen:
             continue
         if isinstance(node, ast.Call) and node in facts.calls:
-            inner = read(facts.calls[node], inference, depth + 1)
+            inner = read(facts.calls[node], inference, node, depth + 1)
             checks = checks or inner.checks
             by_arguments = by_arguments and (inner.by_arguments or not inner.checks)
             if inner.broken is not None:
@@ -242,7 +244,8 @@ def _call(node: ast.Call, facts: FunctionFacts) -> str | None:
         return unknown
     if name in _ASKED or name in _CONTEXTS:
         return None
-    if not any(isinstance(n, ast.Name) and _may_hold_rows(n, facts) for n in ast.walk(node)):
+    asked = {n.value for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr in ("dtype", "device")}
+    if not any(isinstance(n, ast.Name) and n not in asked and _may_hold_rows(n, facts) for n in ast.walk(node)):
         api = torch_api.function(name) if name is not None else None
         known = name is not None and (
             (api is not None and not api.random and not api.host)

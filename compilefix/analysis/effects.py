@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.decorated import unknown_decorator
+from compilefix.analysis.given_constants import constants_of, left_out
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS
 from compilefix.analysis.live_code import is_noted, live_nodes
@@ -147,7 +148,7 @@ class EffectAnalysis:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self._summaries: dict[Function, Effects] = {}
-        self._calls: dict[tuple[Function, frozenset[tuple[str, str | None, int | None, bool]]], Effects] = {}
+        self._calls: dict[tuple[Function, frozenset[tuple[str, str | None, int | None, bool]], str], Effects] = {}
 
     def of(self, node: ast.AST, facts: FunctionFacts) -> Effects:
         """The effects of evaluating an expression."""
@@ -163,36 +164,47 @@ class EffectAnalysis:
             self._summaries[function] = self._of_body(function, self.inference.facts(function))
         return self._summaries[function]
 
-    def _of_body(self, function: Function, facts: FunctionFacts) -> Effects:
+    def _of_body(self, function: Function, facts: FunctionFacts, unused: frozenset[ast.AST] = frozenset()) -> Effects:
         result = PURE
         for node in live_nodes(facts):
-            result = result | self._seen_by_caller(node, self._of_node(node, facts), facts)
+            if node in unused:
+                continue
+            result = result | self._seen_by_caller(node, self._of_node(node, facts), facts, unused)
             result = result | _value_check(node, facts)
         if (decorator := unknown_decorator(function)) is not None:
             result = result | Effects(unknown=f"what `@{decorator}` does is not known")
         return result
 
     def _in_call(self, node: ast.Call, callee: Function, facts: FunctionFacts) -> Effects:
-        """The effects of a function that writes, where what it is passed tells that the memory is its own."""
+        """The effects of a function in a call, whose constants leave some of it out.
+
+        Where it writes, what it is passed tells that the memory is its own.
+        """
         does = self.of_function(callee)
+        constants = constants_of(node, callee) if does != PURE else {}
+        unused = left_out(callee, constants)
         operands = [facts.value(a) for a in (*node.args, *(k.value for k in node.keywords))]
         given = passed(node, callee, operands) if does.mutates is not None else None
         tensors = {name: v for name, v in (given or {}).items() if v.is_tensor and v.certain}
-        if not tensors:
+        if not tensors and not unused:
             return does
-        key = callee, frozenset((name, v.dtype, v.rank, v.has_dims) for name, v in tensors.items())
+        seen = frozenset((name, v.dtype, v.rank, v.has_dims) for name, v in tensors.items())
+        key = callee, seen, repr(sorted(constants.items())) if unused else ""
         if key not in self._calls:
             self._calls[key] = does
-            self._calls[key] = self._of_body(callee, self.inference.in_call(callee, tensors))
+            own = self.inference.in_call(callee, tensors) if tensors else self.inference.facts(callee)
+            self._calls[key] = self._of_body(callee, own, unused)
         return self._calls[key]
 
-    def _seen_by_caller(self, node: ast.AST, does: Effects, facts: FunctionFacts) -> Effects:
+    def _seen_by_caller(
+        self, node: ast.AST, does: Effects, facts: FunctionFacts, decided: frozenset[ast.AST] = frozenset()
+    ) -> Effects:
         """What of a node's effects is one outside the function: a write into memory that the call made is none."""
         if does.mutates is not None and isinstance(node, ast.Call) and changes_own_list(node, facts):
             does = replace(does, mutates=None)
         elif does.mutates is not None and writes_own_memory(node, facts, self.inference.project):
             does = replace(does, mutates=None, raises=does.raises or f"{does.mutates} may not fit")
-        if does.always is not None and isinstance(node, ast.Call) and said_sometimes(node, facts):
+        if does.always is not None and isinstance(node, ast.Call) and said_sometimes(node, facts, decided):
             does = replace(does, always=None)
         return does
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Container
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.function_facts import FunctionFacts
@@ -132,13 +133,17 @@ def _is_context(owner: ast.expr, facts: FunctionFacts, project: Project) -> bool
     return named and any(isinstance(base, str) and base in _FUNCTIONS for base in ancestors)
 
 
-def said_sometimes(node: ast.Call, facts: FunctionFacts) -> bool:
-    """Whether a call prints, logs or warns, and stands under a condition, or in a function that is run once only."""
+def said_sometimes(node: ast.Call, facts: FunctionFacts, decided: Container[ast.AST] = ()) -> bool:
+    """Whether a call prints, logs or warns, and stands under a condition, or in a function that is run once only.
+
+    decided: conditions that are known to hold.
+    """
     name = facts.callee(node) or ""
     noted = isinstance(node.func, ast.Name) and node.func.id == "emit"
     if node in facts.calls or not (name == "print" or name.startswith(_SAYS) or noted):
         return False
     if facts.function.is_memoized:
         return True
-    ways = [way for test in facts.function.of(ast.If) for way in (test.body, test.orelse) if way]
+    tests = [test for test in facts.function.of(ast.If) if test not in decided]
+    ways = [way for test in tests for way in (test.body, test.orelse) if way]
     return any(way[0].lineno <= node.lineno <= (way[-1].end_lineno or 0) for way in ways)
