@@ -226,7 +226,8 @@ def _selected(
             for name in names:
                 if name.replace(".", "").isidentifier() and name not in used:
                     yield from scope.legality.derivatives.kept(name, value, scope.statement(at), scope.facts)
-    yield from scope.legality.derivatives.gradients(then, orelse, values, scope.facts, kept, finite)
+    decided = scope.statement(at)
+    yield from scope.legality.derivatives.gradients(then, orelse, values, scope.facts, kept, finite, decided)
     if values[0].leaves or values[1].leaves:
         earlier = [step for side in sides if side is not None for step in side.steps[:-1]]
         yield from scope.legality.derivatives.finite(earlier, scope.facts)

@@ -84,6 +84,7 @@ def number_edits(found: Number, template: Template, scope: Scope) -> list[Edit]:
     """The values sorted, and the places counted where a new one begins."""
     for asked in found.asked:
         template.refuse(count_uses(asked, scope, raised=True))
+        template.refuse(_in_chain(asked, scope))
     flat = f"{template.use(found.tensor, operand=True)}.flatten()"
     template.refuse(sortable(found.tensor, scope))
     if found.runs:
@@ -106,6 +107,13 @@ def number_edits(found: Number, template: Template, scope: Scope) -> list[Edit]:
     template.refuse(_moved_up(found, scope))
     line = scope.before(statement, first, **template.parts)
     return [line, *raised_instead(dict.fromkeys(found.asked, f"({count})"), scope)]
+
+
+def _in_chain(asked: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """Whether the number stands in a chain, which asks for the truth of each comparison: `len(a) == len(b) == 1`."""
+    parent = scope.parents.get(asked)
+    if isinstance(parent, ast.Compare) and len(parent.ops) > 1:
+        yield Obstacle(f"`{snippet(parent)}` asks for the truth of one comparison after the other")
 
 
 def length_of(node: ast.expr, scope: Scope, dims: Collection[str] = ("0", "-1")) -> ast.expr | None:

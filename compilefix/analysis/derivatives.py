@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.arm_steps import ArmSteps, steps_to
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.leaves import are_same, leaf_of, settled
 from compilefix.analysis.live_code import live_nodes
@@ -38,10 +40,12 @@ class Derivatives:
         facts: FunctionFacts,
         kept: frozenset[str] = frozenset(),
         finite: Collection[ast.expr] = (),
+        decided: ast.stmt | None = None,
     ) -> Iterator[Obstacle]:
         """Whether the same tensors receive the same gradients when both sides are computed and one is selected.
 
-        `finite` are sides that are written so that their derivative is finite where they are not taken.
+        `finite` are sides that are written so that their derivative is finite where they are not taken. `decided` is
+        where the side is chosen: what has a new value from there on is not the same on both sides.
         """
         first, second = values
         # Beside a tensor a Python integer says nothing of the dtype: `0 if nothing else total / count` is floating. So
@@ -61,21 +65,45 @@ class Derivatives:
             if side is not None:
                 if side not in finite:
                     yield from self._finite_derivative(side, facts)
-                shared = {ast.unparse(a) for a in reached(other, facts)} if other is not None else kept
+                shared = self._shared(other, kept, decided, facts)
+                own = _steps(side, decided, facts)
                 for atom in atoms(side):
                     value = facts.value(atom)
                     # The way from an argument to a value computed earlier gets a gradient of zero now, and none before.
                     if (
                         value.leaves
                         and value.may_be(Kind.TENSOR)
-                        and ast.unparse(atom) not in shared
-                        and not self._passes_zero(atom, facts, set())
+                        and not self._passes_from(atom, own, shared, facts, set())
                     ):
                         yield Obstacle(
                             f"`{ast.unparse(atom)}` was computed before and is used on one side only: "
                             "a gradient of zero would flow back through it",
                             "finite-derivative",
                         )
+
+    def _shared(
+        self, other: ast.expr | None, kept: frozenset[str], decided: ast.stmt | None, facts: FunctionFacts
+    ) -> frozenset[str]:
+        """What the other side is computed of, as it was when the side was chosen."""
+        shared = kept if other is None else _steps(other, decided, facts).roots(other, partial(reached, facts=facts))
+        return shared if decided is None else shared | _behind(shared, decided, facts)
+
+    def _passes_from(
+        self, atom: ast.expr, own: ArmSteps, shared: frozenset[str], facts: FunctionFacts, seen: set[str]
+    ) -> bool:
+        """Whether a gradient of zero stays zero on its way from a name to what the other side is computed of, too."""
+        name = ast.unparse(atom)
+        if name not in own.came_in:
+            return name in shared or self._passes_zero(atom, facts, set())
+        if name in seen:  # what it was before
+            return name in shared or self._passes_zero(atom, facts, set())
+        if name not in own.sources:
+            return self._passes_zero(atom, facts, set())
+        return all(
+            next(self.culprits(source, facts), None) is None
+            and all(self._passes_from(a, own, shared, facts, seen | {name}) for a in atoms(source))
+            for source in own.sources[name]
+        ) or self._passes_zero(atom, facts, set())
 
     def kept(self, name: str, value: Value, statement: ast.AST, facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether a gradient of zero may flow back through what a name keeps, where the side taken does not use it."""
@@ -286,6 +314,42 @@ def _finite_number(value: Value) -> bool:
     if value.const is not None:
         return isinstance(value.const.value, int | float) and abs(value.const.value) <= _LARGEST
     return value.is_(Kind.SIZE) or (value.is_(Kind.STATIC) and value.dtype in ("int", "bool"))
+
+
+def _steps(node: ast.expr, decided: ast.stmt | None, facts: FunctionFacts) -> ArmSteps:
+    return ArmSteps() if decided is None else steps_to(node, decided, facts, partial(reached, facts=facts))
+
+
+def _behind(shared: frozenset[str], decided: ast.stmt, facts: FunctionFacts) -> frozenset[str]:
+    """The names that shared ones were computed of, where they have kept their value since: `h` of `s = h.mean()`."""
+    nodes = list(live_nodes(facts))
+    loops = [n for n in nodes if isinstance(n, ast.For | ast.While)]
+    if any(loop.lineno <= decided.lineno <= (loop.end_lineno or 0) for loop in loops):
+        return frozenset()
+    before = [
+        n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.lineno < decided.lineno
+    ]
+    made = {
+        n.targets[0].id: n
+        for n in nodes
+        if isinstance(n, ast.Assign)
+        and isinstance(n.targets[0], ast.Name)
+        and len(n.targets) == 1
+        and n.lineno < decided.lineno
+    }
+    found: set[str] = set()
+    waiting = list(shared)
+    while waiting:
+        name = waiting.pop()
+        if name in made and [n.id for n in before].count(name) == 1:
+            line = made[name].lineno
+            for read in reached(made[name].value, facts):
+                text = ast.unparse(read)
+                kept = isinstance(read, ast.Name) and not any(n.id == text and n.lineno >= line for n in before)
+                if kept and text not in found:
+                    found.add(text)
+                    waiting.append(text)
+    return frozenset(found)
 
 
 def _given(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
