@@ -92,8 +92,10 @@ class Finding:
 
     `reached_by` runs from the compiled root to `function`, which stands `apart` where nothing is seen to compile it.
     Exactly one of `fix` and `declined` is set; `declined` names the precondition that failed, or says what a person
-    should do. A finding that is `minor` costs little: it leaves nothing to do, or hardly ever runs. One that `repeats`
-    says what another one says of the same statement.
+    should do. A finding that is `minor` costs little: it leaves nothing to do, or hardly ever runs. It is `conditional`
+    where a setting, an optional argument or a size decides whether a call gets there, or where arrays in a file without
+    torch are worked on. One that `repeats` says what
+    another one says of the same statement.
     """
 
     code: str
@@ -111,6 +113,7 @@ class Finding:
     confirmed: bool | None = None
     apart: bool = False
     minor: bool = False
+    conditional: bool = False
     repeats: bool = False
 
     def is_allowed(self, allowed: frozenset[str] | None) -> bool:
@@ -121,6 +124,11 @@ class Finding:
     def is_quiet(self) -> bool:
         """Whether it is shown behind the others, without a warning: it stands apart or is minor, and no run met it."""
         return (self.apart or self.minor) and not self.confirmed
+
+    @property
+    def is_met_in_each_call(self) -> bool:
+        """Whether each call meets it: a break about which no setting decides, nor another size or value."""
+        return bool(self.confirmed) or (self.effect in ("break", "sync") and not self.conditional)
 
     @property
     def fingerprint(self) -> str:

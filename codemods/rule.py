@@ -20,11 +20,12 @@ from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.tensor_functions import NEVER_COMPILED
 from compilefix.analysis.values import Value
 from compilefix.codemods.assumptions import ASSUMPTIONS
+from compilefix.codemods.each_call import is_called_each_time, runs_in_each_call
 from compilefix.codemods.finding import Effect, Finding, Fix, Span
 from compilefix.codemods.handed_out import hands_out_arrays
 from compilefix.codemods.number_methods import number_promised
 from compilefix.codemods.promised_numbers import promise_broken
-from compilefix.codemods.seldom import hardly_runs, is_set_up_by_callers
+from compilefix.codemods.seldom import hardly_runs, is_set_up_by_callers, stands_round_a_model
 from compilefix.codemods.versions import covers
 from compilefix.codemods.view import View
 from compilefix.source.annotated import AnnAssign
@@ -235,6 +236,11 @@ class Scope(View):
         return is_set_up_by_callers(self)
 
     @cached_property
+    def is_called_each_time(self) -> bool:
+        """Whether no setting, optional argument or size decides that the function is called."""
+        return is_called_each_time(self)
+
+    @cached_property
     def hands_out_arrays(self) -> bool:
         """Whether the function makes results for the host, with which what calls it does nothing."""
         return hands_out_arrays(self)
@@ -363,5 +369,8 @@ class Rule(ABC):
             fix=fix,
             declined=reason,
             source_line=scope.function.module.lines[span.line - 1],
-            minor=bool(changes.get("minor")) or (effect in ("break", "sync") and hardly_runs(node, scope)),
+            minor=bool(changes.get("minor"))
+            # What the first call sets up may well be what compiles the second one anew.
+            or (hardly_runs if effect in ("break", "sync") else stands_round_a_model)(node, scope),
+            conditional=not runs_in_each_call(node, scope),
         )

@@ -69,14 +69,21 @@ _BROKEN = frozenset({"isnan", "isinf", "isfinite"})
 
 def hardly_runs(node: ast.AST, scope: Scope) -> bool:
     """Whether what stands at a node runs once, before an error, for what is deprecated, or nowhere in compiled code."""
-    # What somebody is seen to compile is no work round a model, whatever its name says.
-    if not is_given_to_compile(scope.compiled.root) and (_works_round_a_model(scope) or _samples(node, scope)):
+    if stands_round_a_model(node, scope):
         return True
     if _loads(scope) or scope.hands_out_arrays:
         return True
     if _stands_aside(node, scope) or _holds_what_stands_aside(node, scope) or scope.is_set_up:
         return True
     return reads_unset(scope.statement(node), scope)
+
+
+def stands_round_a_model(node: ast.AST, scope: Scope) -> bool:
+    """Whether a function runs a model step by step or sends to others, as users leave in Python.
+
+    What somebody is seen to compile is no work round a model, whatever its name says.
+    """
+    return not is_given_to_compile(scope.compiled.root) and (_works_round_a_model(scope) or _samples(node, scope))
 
 
 def _loads(scope: Scope) -> bool:

@@ -10,7 +10,8 @@ and `std` on 2.11 too. With weights the result is wrong on 2.11 (H200 and CPU).
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 from compilefix.analysis.values import Kind
@@ -69,6 +70,27 @@ def not_captured(node: ast.expr, scope: Scope, *, named: bool = False) -> str | 
         if reason is not None:
             return f"line {use.lineno}: {reason}"
     return None
+
+
+def masks_not_captured(scope: Scope) -> Mapping[str, str]:
+    """By name the masks that select several times, once with a size that the code then asks for, and where it does.
+
+    The graph breaks there with the flag as well, whatever else has been selected.
+    """
+    found: dict[str, str] = {}
+    selected: dict[str, list[ast.Subscript]] = defaultdict(list)
+    for node in scope.of(ast.Subscript):
+        mask = whole_mask(node, scope)
+        if mask is not None and isinstance(node.ctx, ast.Load):
+            for name in sorted(names_in(node.slice)):
+                if scope.only_assignment(name) is not None:
+                    selected[name].append(node)
+    for name, nodes in selected.items():
+        for node in nodes if len(nodes) > 1 else ():
+            reason = not_captured(node, scope)
+            if reason is not None and reason.startswith("line "):
+                found.setdefault(name, reason)
+    return found
 
 
 def _asks_another_size(use: ast.expr, node: ast.expr, scope: Scope) -> bool:

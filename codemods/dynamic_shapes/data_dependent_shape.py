@@ -44,7 +44,7 @@ from compilefix.analysis.docstrings import boolean_parameters
 from compilefix.analysis.values import ARRAYS, Kind, Value
 from compilefix.codemods.capture_flags import SHAPES, switched_on
 from compilefix.codemods.control_flow.tensor_validation import checked_late
-from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
+from compilefix.codemods.dynamic_shapes.captured_sizes import masks_not_captured, not_captured
 from compilefix.codemods.dynamic_shapes.drafts import Draft
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.first_place import FirstPlace
@@ -59,7 +59,7 @@ from compilefix.codemods.finding import Finding, Fix, Span
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 from compilefix.source.syntax import single_target
-from compilefix.source.tree import elements_of
+from compilefix.source.tree import elements_of, names_in
 
 _ORDERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _BY_HAND = "give the others a weight of zero, or select outside the compiled code"
@@ -104,6 +104,7 @@ class DataDependentShape(Rule):
         checks = {node for call in checked_late(scope) for node in ast.walk(call)}
         captured = switched_on(SHAPES, scope)
         nodes: Sequence[ast.Call | ast.Subscript] = scope.among(ast.Call, ast.Subscript)
+        refusing = masks_not_captured(scope)
         for node in nodes:
             if node in checks:
                 continue  # CF103 carries the check to the boundary
@@ -117,8 +118,10 @@ class DataDependentShape(Rule):
                     finding = replace(finding, declined=f"{GOES_WITH} {claims[0].code} on line {claims[0].span.line}")
                 kept = "GB0033" in finding.gb or (isinstance(node, ast.Call) and scope.callee(node) in _LABEL_LOSSES)
                 stays = None if kept else not_captured(node, scope)
-                if stays is not None and (finding.declined or "").endswith(_CAPTURE):
-                    refused = f"`{SHAPES}` would not do: {stays}"
+                names = sorted(names_in(node.slice)) if isinstance(node, ast.Subscript) else []
+                stays_too = stays or next((refusing[name] for name in names if name in refusing), None)
+                if not kept and stays_too is not None and (finding.declined or "").endswith(_CAPTURE):
+                    refused = f"`{SHAPES}` would not do: {stays_too}"
                     finding = replace(finding, declined=f"{(finding.declined or '').removesuffix(_CAPTURE)}{refused}")
                 if not captured or kept or stays is not None:
                     yield finding

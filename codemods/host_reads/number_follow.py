@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
 from compilefix.analysis.decorated import unknown_decorator
@@ -304,17 +304,24 @@ def _chosen(chosen: ast.IfExp, scope: Scope, flow: Flow) -> None:
 
 
 def follow_name(
-    name: str, scope: Scope, flow: Flow, *, parameter: bool = False, stored: ast.Assign | ast.AnnAssign | None = None
+    name: str,
+    scope: Scope,
+    flow: Flow,
+    *,
+    parameter: bool = False,
+    stored: ast.Assign | ast.AnnAssign | None = None,
+    within: Collection[ast.AST] = (),
 ) -> None:
-    """Follow a number from its name to every place where that is used."""
-    loads = scope.names(name)
-    everywhere = scope.function.loads(name)
+    """Follow a number from its name to every place where that is used: `within` some code, where that is told."""
+    loads = [load for load in scope.names(name) if not within or load in within]
+    everywhere = [load for load in scope.function.loads(name) if not within or load in within]
+    stores = [store for store in scope.names(name, stores=True) if not within or store in within]
     if (not loads and not parameter) or len(everywhere) != len(loads):
         flow.refuse(f"`{name}` is not used, or is used in a nested function")
         return
-    given = not parameter and scope.function.takes(name)
+    given = not parameter and not within and scope.function.takes(name)
     either = False
-    if given or len(scope.names(name, stores=True)) != (0 if parameter else 1):
+    if given or len(stores) != (0 if parameter else 1):
         reached = _loads_of_one(name, stored, loads, scope, given=given)
         if isinstance(reached, str):
             advice = "keep a tensor on all ways, or pass the number in from outside the compiled code"

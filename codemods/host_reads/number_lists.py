@@ -106,7 +106,17 @@ def _unpacked(target: ast.expr, scope: Scope, flow: Flow, stored: ast.Assign | N
         if not isinstance(name, ast.Name):
             flow.refuse(LIST_ADVICE)
         elif len(names) == 1 or scope.function.loads(name.id):
-            follow_name(name.id, scope, flow, stored=stored)
+            follow_name(name.id, scope, flow, stored=stored, within=_comprehension(name, scope))
+
+
+def _comprehension(name: ast.Name, scope: Scope) -> tuple[ast.AST, ...]:
+    """Where a name is seen that a comprehension gives its items: nowhere else, also if others have the same name."""
+    given = next((around for around in scope.ancestors(name) if isinstance(around, ast.comprehension | ast.stmt)), None)
+    whole = scope.parents.get(given) if isinstance(given, ast.comprehension) else None
+    if whole is None:
+        return ()
+    outside = set(ast.walk(whole.generators[0].iter))  # type: ignore[attr-defined]
+    return tuple(node for node in ast.walk(whole) if node not in outside)
 
 
 def _names(target: ast.expr) -> Iterator[ast.expr]:

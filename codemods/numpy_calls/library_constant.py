@@ -153,8 +153,6 @@ def _from_library(node: ast.expr | None, facts: FunctionFacts, scope: Scope, dep
 
 def _obstacle(node: ast.Call, func: ast.expr, given: list[ast.expr], scope: Scope) -> str | None:
     """Why the result cannot be a constant of the graph."""
-    if scope.local_name("torch") is None:
-        return "torch is not imported at the top of the module"
     root = func
     while isinstance(root, ast.Attribute):
         root = root.value
@@ -177,7 +175,8 @@ def _obstacle(node: ast.Call, func: ast.expr, given: list[ast.expr], scope: Scop
         around = scope.parents.get(use)
         if isinstance(around, ast.Subscript | ast.Attribute) and isinstance(around.ctx, _WRITTEN):
             return f"`{use.id}` is written into"
-    return None
+    # Last: to import it helps only where the rest is as it should be.
+    return "torch is not imported at the top of the module" if scope.local_name("torch") is None else None
 
 
 def _computed(given: list[ast.expr], scope: Scope, *, measured: bool) -> ast.expr | None:

@@ -130,11 +130,16 @@ def _tested(test: ast.expr, scope: Scope) -> str | None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and isinstance(test.operand, ast.Call):
         call = test.operand
         if scope.callee(call) == "hasattr" and len(call.args) == 2 and isinstance(call.args[1], ast.Constant):
-            owner = call.args[0]
-            return (
-                str(call.args[1].value) if isinstance(owner, ast.Name) and owner.id == _self(scope.function) else None
-            )
+            owner, name = call.args[0], str(call.args[1].value)
+            own = isinstance(owner, ast.Name) and owner.id == _self(scope.function)
+            return name if own and not _is_given_in_init(name, scope) else None
     return None
+
+
+def _is_given_in_init(name: str, scope: Scope) -> bool:
+    """Whether `__init__` gives an attribute a value whichever way it goes: `hasattr` then always says yes."""
+    init = None if scope.function.cls is None else scope.function.cls.methods.get("__init__")
+    return init is not None and any(name in _surely_set(statement, init) for statement in init.node.body)
 
 
 def _fills(statement: ast.stmt, name: str, scope: Scope) -> bool:

@@ -54,5 +54,6 @@ def _finding(entry: Entry) -> dict[str, Any]:
         "confirmed": finding.confirmed,
         "apart": finding.apart,
         "minor": finding.minor,
+        "conditional": finding.conditional,
         "fingerprint": entry.fingerprint,
     }

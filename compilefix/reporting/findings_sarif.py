@@ -81,6 +81,7 @@ def _result(entry: Entry, codes: Sequence[str]) -> dict[str, Any]:
             "reachedBy": list(finding.reached_by),
             "apart": finding.apart,
             "minor": finding.minor,
+            "conditional": finding.conditional,
         },
     }
 

@@ -1,6 +1,6 @@
 """Findings for people: code frames in colour on a terminal, the same as plain text elsewhere, or one line each.
 
-What leaves nothing to do, and what nothing is seen to compile, come last.
+What each call meets comes first; what leaves nothing to do, and what nothing is seen to compile, come last.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _SIDE = "|"
+_SOMETIMES = (
+    "Where a setting, an optional argument or a size says so, on arrays in files without torch, "
+    "or with other sizes or values than before:"
+)
 _MINOR = "These cost little, as one more compilation or code that hardly ever runs:"
 _APART = "Not seen to run compiled:"
 
@@ -78,11 +82,13 @@ def statistics_lines(counts: Sequence[RuleCount]) -> Iterator[str]:
 
 
 def _ordered(report: Report) -> Iterator[tuple[Entry, str | None]]:
-    """The findings, minor ones and those that stand apart last; the first of each kind with a heading."""
+    """The findings, what each call meets first, minor ones and what stands apart last; a heading before each kind."""
     loud = [entry for entry in report.entries if not entry.finding.is_quiet]
+    always = [entry for entry in loud if entry.finding.is_met_in_each_call]
+    sometimes = [entry for entry in loud if not entry.finding.is_met_in_each_call]
     minor = [entry for entry in report.entries if entry.finding.is_quiet and not entry.finding.apart]
     apart = [entry for entry in report.entries if entry.finding.is_quiet and entry.finding.apart]
-    for heading, group in ((None, loud), (_MINOR, minor), (_APART, apart)):
+    for heading, group in ((None, always), (_SOMETIMES, sometimes), (_MINOR, minor), (_APART, apart)):
         yield from ((entry, None if number else heading) for number, entry in enumerate(group))
 
 

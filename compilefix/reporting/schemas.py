@@ -78,6 +78,11 @@ def check_schema() -> dict[str, Any]:
                 "type": "boolean",
                 "description": "Whether it costs little: it leaves nothing to do, or hardly ever runs.",
             },
+            "conditional": {
+                "type": "boolean",
+                "description": "Whether a setting, an optional argument or a size decides that a call gets there, "
+                "or it works on arrays in a file without torch.",
+            },
             "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
         }
     )

@@ -81,6 +81,7 @@ def test_json_has_every_field_of_version_1(cli: Cli) -> None:
         "confirmed": None,
         "apart": False,
         "minor": False,
+        "conditional": False,
         "fingerprint": first["fingerprint"],
     }
     assert isinstance(first["reached_by"], list)
@@ -288,6 +289,24 @@ def test_the_end_says_how_many_stand_in_functions_that_nothing_was_seen_to_compi
     assert [line.partition(": ")[0] for line in concise] == ["alone.py:10:16", "alone.py:5:12"]
     cli.write("alone.py", alone + "\n\ndouble = torch.compile(scaled)\n")
     assert cli("check", "alone.py").out.splitlines()[-1].startswith("1 finding in 1 file: ")
+
+
+def test_what_each_call_meets_is_told_before_what_a_setting_decides(cli: Cli) -> None:
+    """A reader agreed with nearly all of the former, and with a half of what stood behind settings and arguments."""
+    init = "    def __init__(self, fast=False):\n        super().__init__()\n        self.fast = fast\n\n"
+    forward = "    def forward(self, x: torch.Tensor):\n        if self.fast:\n            return slow(x)\n"
+    forward += "        return slow(x)\n"
+    cli.write("net.py", f"import torch\n\n\nclass Net(torch.nn.Module):\n{init}{forward}")
+    lines = cli("check", "net.py").out.splitlines()
+    heads = [line for line in lines[:-1] if line and not line.startswith(" ")]
+    assert [head.split(" CF")[0] for head in heads if not head.startswith("2 findings")] == [
+        "net.py:12:16:",
+        "Where a setting, an optional argument or a size says so, on arrays in files without torch, "
+        "or with other sizes or values than before:",
+        "net.py:11:20:",
+    ]
+    found = json.loads(cli("check", "net.py", "--output-format", "json").out)["findings"]
+    assert {finding["line"]: finding["conditional"] for finding in found} == {11: True, 12: False}
 
 
 @pytest.mark.parametrize("configured", [False, True])

@@ -1136,3 +1136,109 @@ def test_what_measures_pictures_is_told_behind_the_rest(call: str, expected: boo
     text = module(f"y = {call}(x.cpu().numpy(), old)\nx = x * y")
     text = text.replace("import torch\n", "import torch\nfrom skimage import measure, metrics\n", 1)
     assert set(quiet(text, call)) == {expected}
+
+
+def conditional(text: str, word: str = "'told'") -> set[bool]:
+    """Whether a setting or an argument decides about the findings in the lines with a word."""
+    return {f.conditional for f in told(text) if f.code == "CF301" and word in f.source_line}
+
+
+SET = "self.on, self.off, self.mode = on, off, mode"
+INIT = ("def __init__(self):", "def __init__(self, config=None, on=True, off=False, mode='a'):")
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("self.on", False),
+        ("not self.on", True),
+        ("self.off", True),
+        ("self.on and not self.off", False),
+        ("self.on and self.off", True),
+        ("self.on or self.off", False),
+        ("self.mode == 'a'", False),
+        ("self.mode in ('b', 'c')", True),
+        ("old is None", False),
+        ("old is not None", True),
+        ("x is not None", False),
+        ("self.config.used", True),
+        ("self.training", False),
+        ("self.training and self.off", True),
+        ("x.shape[0] > 3", True),
+        ("x[x > 0].numel() > 0", False),
+        ("x[x > 0].numel() == 0", True),
+        ("x.sum() > 0", False),
+    ],
+)
+def test_what_a_setting_or_an_argument_decides_is_told_as_such(test: str, expected: bool) -> None:
+    text = module(f"if {test}:\n    print('told')", SET).replace(*INIT)
+    assert conditional(text) == {expected}
+    shorter = module(f"y = print('told') if {test} else None", SET).replace(*INIT)
+    assert conditional(shorter) == {expected}
+    called = module(f"if {test}:\n    self.say(x)", SET, "\ndef say(self, x):\n    print('told')\n").replace(*INIT)
+    assert conditional(called) == {expected}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("if self.off:\n    return x\nprint('told')", False),
+        ("if self.on:\n    return x\nprint('told')", True),
+        ("if old is None:\n    return x\nprint('told')", True),
+        ("for i in range(3):\n    if i == 0:\n        print('told')", False),
+        ("for i in range(3):\n    if self.off:\n        print('told')", True),
+        ("y = [print('told') for i in range(3) if self.off]", True),
+        ("y = [print('told') for i in range(3) if self.on]", False),
+        ("if self.on:\n    pass\nelse:\n    print('told')", True),
+        ("if self.off:\n    self.say(x)\nself.say(x)", False),
+    ],
+)
+def test_ways_out_loops_and_calls_decide_as_tests_do(body: str, expected: bool) -> None:
+    text = module(body, SET, "\ndef say(self, x):\n    print('told')\n").replace(*INIT)
+    assert expected in conditional(text)
+    assert conditional(text) == {expected} or "say" in body
+
+
+@pytest.mark.parametrize(("imported", "expected"), [("numpy as np", {True}), ("numpy as np\nimport torch", {False})])
+def test_arrays_in_a_file_without_torch_are_the_host_s(imported: str, expected: set[bool]) -> None:
+    library = f"import {imported}\n\n\ndef kept(a):\n    print('told')\n    return np.abs(a)\n"
+    text = module("x = x + kept(x.numpy())").replace("import torch\n", "import torch\nfrom other1 import kept\n", 1)
+    assert {f.conditional for f in told(text, library) if f.code == "CF301"} == expected
+
+
+def test_a_name_of_a_comprehension_is_not_taken_for_another_of_that_name() -> None:
+    text = module("y, _ = x, 1\nold = [old[_] for _ in x.tolist()]")
+    reasons = [f.declined or "" for f in told(text) if f.code == "CF202"]
+    assert len(reasons) == 1
+    assert "several places" not in reasons[0]
+    assert "`old`" in reasons[0] or "`old[_]`" in reasons[0]
+
+
+def test_a_missing_import_is_no_reason_where_another_stands_in_the_way() -> None:
+    library = "import scipy.sparse\n\n\ndef kept(entry):\n    entry['a'] = scipy.sparse.csr_matrix(entry['a'])\n"
+    text = module("kept({'a': x.numpy()})").replace("import torch\n", "import torch\nfrom other1 import kept\n", 1)
+    reasons = [f.declined or "" for f in told(text, library) if f.code in ("CF404", "CF405")]
+    assert reasons
+    assert not any("not imported" in reason for reason in reasons)
+
+
+def test_a_loop_of_a_search_with_beams_is_told_behind_the_rest() -> None:
+    search = "\ndef beam_search(self, x: torch.Tensor):\n    return [x[i] * 2 for i in range(x.size(0))]\n"
+    text = module("x = self.beam_search(x)[0]", more=search)
+    assert {f.minor for f in told(text) if f.code == "CF605"} == {True}
+    assert {f.minor for f in told(text.replace("beam_search", "steps")) if f.code == "CF605"} == {False}
+
+
+@pytest.mark.parametrize(("made", "expected"), [("self.kept = 1", []), ("self.other = 1", ["CF707"])])
+def test_what_init_gives_is_not_said_to_be_missing(made: str, expected: list[str]) -> None:
+    text = module("if not hasattr(self, 'kept'):\n    self.kept = 2", made)
+    assert [f.code for f in told(text) if "hasattr" in f.source_line] == expected
+
+
+@pytest.mark.parametrize("size", ["first.size(1)", "first.shape[1]"])
+def test_a_flag_is_not_advised_for_a_mask_whose_size_the_code_asks(size: str) -> None:
+    text = module(f"keep = x.amax(0) > 0.5\nfirst, second = x[:, keep], x[0, keep]\nif {size} == 0:\n    return second")
+    text = text.replace("first, second = x[:, keep], x[0, keep]", "first = x[:, keep]\n        second = x.T[keep, :]")
+    reasons = [f.declined or "" for f in told(text) if f.code == "CF501" and "keep" in f.source_line]
+    assert len(reasons) == 2
+    assert all("would not do" in reason for reason in reasons)
