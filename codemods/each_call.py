@@ -9,8 +9,8 @@ file without torch is the host's, and whoever compiles the model leaves it outsi
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.unpassed import defaults, is_given
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _OF_DATA = (Kind.TENSOR, Kind.NUMBER)
 _LEAVES = (ast.Return, ast.Raise)
 _COUNTS = frozenset({"len", "Tensor.numel", "Tensor.size", "torch.numel"})
-_COMPARED = {
+_COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: lambda left, right: left == right,
     ast.NotEq: lambda left, right: left != right,
     ast.Is: lambda left, right: left is right,

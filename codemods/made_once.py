@@ -83,6 +83,29 @@ def missing(test: ast.expr) -> Iterator[ast.expr]:
             yield other
 
 
+def refills(branch: ast.If, block: list[ast.stmt], function: Function) -> bool:
+    """Whether a block makes anew what is kept for another size or sort of input, and notes for which it is kept now.
+
+    `if n == self.n: table = self.table`, `else: table = self.table = ...; self.n = n`. What is compiled holds for one
+    `n` alone, so that the block runs once for each time that it is compiled.
+    """
+    same = block is branch.orelse
+    parts = conjuncts(branch.test)
+    if not same and isinstance(branch.test, ast.BoolOp) and isinstance(branch.test.op, ast.Or):
+        parts = branch.test.values
+    stores = [(ast.unparse(t), s.value) for s in block if isinstance(s, ast.Assign) for t in s.targets]
+    kept = {text for text, _ in stores if _is_kept(ast.parse(text, mode="eval").body, function)}
+    for part in parts:
+        if not isinstance(part, ast.Compare) or not isinstance(part.ops[0], ast.Eq if same else ast.NotEq):
+            continue
+        sides = [ast.unparse(side) for side in (part.left, part.comparators[0])]
+        for key, given in (sides, sides[::-1]):
+            noted = any(text == key and ast.unparse(value) == given for text, value in stores)
+            if noted and key in kept and len(kept) > 1:
+                return True
+    return False
+
+
 def notes_once(branch: ast.If, function: Function) -> bool:
     """Whether a block that runs where a global flag is off switches it on: `if not _inited: _inited = True`."""
     shared = {name for node in function.of(ast.Global) for name in node.names}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from compilefix.analysis.host_work import called_always, names_progress, shows_progress, stops_by_the_clock
 from compilefix.analysis.regions import is_given_to_compile
-from compilefix.codemods.made_once import makes_once, missing, notes_once
+from compilefix.codemods.made_once import makes_once, missing, notes_once, refills
 from compilefix.codemods.mistakes import looks_for_mistakes
 from compilefix.codemods.shown_only import only_says, only_shows
 from compilefix.codemods.unknown_settings import gives_nothing, reads_unset, says_unknown
@@ -229,6 +229,8 @@ def _debugs(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
 
 def _sets_up(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     """Whether a block runs where something of the object is missing, and makes it: `if self.table is None: ...`."""
+    if refills(branch, block, scope.function):
+        return True
     test = _asked_above(branch, scope)
     if block is not branch.body or not makes_once(test, block, scope.function, _own_calls(scope)):
         return False
@@ -359,6 +361,10 @@ def _stands_in_set_up(
     """Whether a call stands where something is missing, and makes it: what is called is `named` so, or a flag is."""
     while node in around:
         child, node = node, around[node]
+        if isinstance(node, ast.If) and child is not node.test:
+            block = node.body if child in node.body else node.orelse
+            if refills(node, block, caller):
+                return True
         if isinstance(node, ast.If) and child in node.body and makes_once(node.test, node.body, caller, calls):
             return named or notes_once(node, caller)
     return False

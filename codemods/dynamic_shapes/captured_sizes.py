@@ -62,14 +62,14 @@ def not_captured(node: ast.expr, scope: Scope, *, named: bool = False) -> str | 
     if isinstance(node, ast.Call) and short == "bincount" and _is_weighted(node, scope):
         return "the flag makes a weighted `bincount` wrong before torch 2.13"
     later = attended_later(node, scope) or ordered_later(node, scope)
-    later = later or (None if named else _selected_again(node, scope))
     if later is not None:
         return later
     for use in _uses(node, scope):
         reason = None if _asks_another_size(use, node, scope) else use_not_captured(use, scope)
         if reason is not None:
             return f"line {use.lineno}: {reason}"
-    return None
+    # Last: a name for the mask helps only where nothing else stands in the way.
+    return None if named else _selected_again(node, scope)
 
 
 def masks_not_captured(scope: Scope) -> Mapping[str, str]:

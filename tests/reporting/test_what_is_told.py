@@ -1242,3 +1242,29 @@ def test_a_flag_is_not_advised_for_a_mask_whose_size_the_code_asks(size: str) ->
     reasons = [f.declined or "" for f in told(text) if f.code == "CF501" and "keep" in f.source_line]
     assert len(reasons) == 2
     assert all("would not do" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("test", "turned", "block", "expected"),
+    [
+        ("n == self.n", True, "self.table = make(n)\nself.n = n", True),
+        ("n == self.n and self.table.dtype == x.dtype", True, "self.table = make(n)\nself.n = n", True),
+        ("n == self.n or self.table is None", True, "self.table = make(n)\nself.n = n", False),
+        ("n != self.n", False, "self.table = make(n)\nself.n = n", True),
+        ("self.n != n or self.table is None", False, "self.table = make(n)\nself.n = n", True),
+        ("n != self.n", True, "self.table = make(n)\nself.n = n", False),
+        ("n != self.n", False, "self.table = make(n)\nself.n = n + 1", False),
+        ("n != self.n", False, "make(n)\nself.n = n", False),
+        ("n != self.n", False, "table = make(n)\nself.n = n", False),
+    ],
+)
+def test_what_is_made_anew_for_another_size_is_told_behind_the_rest(
+    test: str, turned: bool, block: str, expected: bool
+) -> None:
+    told_there = f"print('told')\n{block}"
+    rest = indent(told_there, "    ")
+    body = f"if {test}:\n    x = x * 2\nelse:\n{rest}" if turned else f"if {test}:\n{rest}"
+    text = module(f"n = x.shape[1]\n{body}", "self.n, self.table = 1, None")
+    text = text.replace("KEPT = {}", "def make(n):\n    print('called')\n    return torch.ones(n)")
+    assert set(quiet(text, "'told'")) == {expected}
+    assert set(quiet(text, "'called'")) == {expected}
