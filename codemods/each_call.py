@@ -3,7 +3,8 @@
 A break on the way that each call takes is met by whoever compiles the model. One behind `if self.use_cache:` is met by
 those who set that, and often by nobody. So the former are told first. A default says what a call does that says
 nothing: `if return_dict:` is on the way where `return_dict=True` stands in the signature. What works on arrays in a
-file without torch is the host's, and whoever compiles the model leaves it outside.
+file without torch is the host's, and whoever compiles the model leaves it outside; and a module that none of a
+project's programs makes is left from before, or waits for somebody.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from compilefix.analysis.used_by import is_made_by_no_one
 from compilefix.analysis.values import Kind
 from compilefix.codemods.unpassed import defaults, is_given
 from compilefix.source.definitions import Function
@@ -38,9 +40,21 @@ _NOT_KNOWN = object()
 def runs_in_each_call(node: ast.AST, scope: Scope) -> bool:
     """Whether each call of what is compiled gets to a node, as far as settings and arguments decide."""
     module = scope.function.module
-    if "numpy" in module.packages and not module.mentions("torch"):
+    if ("numpy" in module.packages and not module.mentions("torch")) or not _is_made(scope):
+        return False
+    # `if self.until is not None and self.count >= self.until:` asks no tensor where `until=None` is the default.
+    test = getattr(node, "test", node)
+    if isinstance(test, ast.BoolOp) and _by_default(test, scope) is not None:
         return False
     return _is_on_the_way(node, scope) and scope.is_called_each_time
+
+
+def _is_made(scope: Scope) -> bool:
+    """Whether what is compiled is no module, or one of which somebody may make objects."""
+    cls = (*scope.compiled.way, scope.function)[0].cls
+    if cls is None or scope.compiled.from_compile_call:
+        return True
+    return not is_made_by_no_one(cls, scope.legality.inference.project)
 
 
 def is_called_each_time(scope: Scope) -> bool:

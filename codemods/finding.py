@@ -93,9 +93,9 @@ class Finding:
     `reached_by` runs from the compiled root to `function`, which stands `apart` where nothing is seen to compile it.
     Exactly one of `fix` and `declined` is set; `declined` names the precondition that failed, or says what a person
     should do. A finding that is `minor` costs little: it leaves nothing to do, or hardly ever runs. It is `conditional`
-    where a setting, an optional argument or a size decides whether a call gets there, or where arrays in a file without
-    torch are worked on. One that `repeats` says what
-    another one says of the same statement.
+    where a setting, an optional argument or a size decides whether a call gets there, where arrays in a file without
+    torch are worked on, and in a module that no program of the project makes. One that `repeats` says what another one
+    says of the same statement.
     """
 
     code: str

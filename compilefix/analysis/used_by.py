@@ -8,6 +8,7 @@ calls just what is compiled.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
@@ -67,6 +68,21 @@ def serves_others(found: Function | Class, project: Project, may_run: Callable[[
             return False  # a file that imports it and does not use it hands it out
         used = used or bool(users)
     return used
+
+
+def is_made_by_no_one(cls: Class, project: Project) -> bool:
+    """Whether a project that has programs names a class nowhere but in the class itself: no program makes one.
+
+    What a package hands out, a decorator keeps, or a text names is made by whoever uses that; so may be all of a
+    project that imports by names that it puts together.
+    """
+    name, module, texts = cls.node.name, cls.module, project.modules.texts
+    if not texts.matching("__main__", r"^if __name__ *==") or texts.matching("import_module", r"import_module\("):
+        return False
+    if texts.mentioning(name) != (module.name,) or name in module.names_outside or _is_handed_out(cls, project):
+        return False
+    quoted = re.search(rf"""['"]{re.escape(name)}['"]""", module.file.text) is not None
+    return not quoted and all(user.cls is cls for user in module.naming(name))
 
 
 def is_called_by_no_one(cls: Class, project: Project) -> bool:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _SIDE = "|"
 _SOMETIMES = (
-    "Where a setting, an optional argument or a size says so, on arrays in files without torch, "
-    "or with other sizes or values than before:"
+    "Where a setting, an optional argument or a size says so, on arrays in files without torch, in modules that "
+    "no program here makes, or with other sizes or values than before:"
 )
 _MINOR = "These cost little, as one more compilation or code that hardly ever runs:"
 _APART = "Not seen to run compiled:"

@@ -81,7 +81,7 @@ def check_schema() -> dict[str, Any]:
             "conditional": {
                 "type": "boolean",
                 "description": "Whether a setting, an optional argument or a size decides that a call gets there, "
-                "or it works on arrays in a file without torch.",
+                "it works on arrays in a file without torch, or no program of the project makes the module.",
             },
             "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
         }

@@ -301,8 +301,8 @@ def test_what_each_call_meets_is_told_before_what_a_setting_decides(cli: Cli) ->
     heads = [line for line in lines[:-1] if line and not line.startswith(" ")]
     assert [head.split(" CF")[0] for head in heads if not head.startswith("2 findings")] == [
         "net.py:12:16:",
-        "Where a setting, an optional argument or a size says so, on arrays in files without torch, "
-        "or with other sizes or values than before:",
+        "Where a setting, an optional argument or a size says so, on arrays in files without torch, in modules that "
+        "no program here makes, or with other sizes or values than before:",
         "net.py:11:20:",
     ]
     found = json.loads(cli("check", "net.py", "--output-format", "json").out)["findings"]

@@ -1199,11 +1199,47 @@ def test_ways_out_loops_and_calls_decide_as_tests_do(body: str, expected: bool) 
     assert conditional(text) == {expected} or "say" in body
 
 
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("self.config is not None and x.sum() > 0", True),
+        ("self.on and x.sum() > 0", False),
+        ("self.on or x.sum() > 0", True),
+        ("old and x.sum() > 0", True),
+    ],
+)
+def test_a_tensor_that_a_default_keeps_from_being_asked_is_not_met_in_each_call(test: str, expected: bool) -> None:
+    text = module(f"if {test}:\n    x = x * 2", f"{SET}\nself.config = config").replace(*INIT)
+    assert {f.conditional for f in told(text) if f.code == "CF101"} == {expected}
+
+
 @pytest.mark.parametrize(("imported", "expected"), [("numpy as np", {True}), ("numpy as np\nimport torch", {False})])
 def test_arrays_in_a_file_without_torch_are_the_host_s(imported: str, expected: set[bool]) -> None:
     library = f"import {imported}\n\n\ndef kept(a):\n    print('told')\n    return np.abs(a)\n"
     text = module("x = x + kept(x.numpy())").replace("import torch\n", "import torch\nfrom other1 import kept\n", 1)
     assert {f.conditional for f in told(text, library) if f.code == "CF301"} == expected
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ("", False),
+        ("if __name__ == '__main__':\n    print('trains')\n", True),
+        ("from program import Model\n\nif __name__ == '__main__':\n    Model()\n", False),
+        (
+            "import program\n\n\nclass Wider(program.Model):\n    pass\n\n\nif __name__ == '__main__':\n    pass\n",
+            False,
+        ),
+        ("MADE = 'Model'\n\nif __name__ == '__main__':\n    print(MADE)\n", False),
+        ("import importlib\n\nif __name__ == '__main__':\n    importlib.import_module(input())\n", False),
+    ],
+)
+def test_a_module_that_no_program_makes_is_not_met_in_each_call(other: str, expected: bool) -> None:
+    text = module("print('told')")
+    assert {f.conditional for f in told(text, other) if f.code == "CF301"} == {expected}
+    for more in ("MADE = {'Model': 3}", "def make():\n    return Model()", "class Wider(Model):\n    pass"):
+        found = told(f"{text}\n\n{more}\n", other)
+        assert {f.conditional for f in found if f.code == "CF301"} == {False}
 
 
 def test_a_name_of_a_comprehension_is_not_taken_for_another_of_that_name() -> None:
