@@ -16,7 +16,10 @@ _PRINTS = frozenset({"CF301", "CF302"})
 _OF_TEXTS = "the number is only printed or logged"
 _UNPROVED = " is not proved to be a tensor; if it is one: "
 _OF_ELEMENTS = "CF503"
+_OF_LIBRARIES = frozenset({"CF404", "CF405"})
+_OF_ARRAYS = frozenset({"CF401", "CF402"})
 _OF_NUMBERS = _OF_READS | {"CF401"}
+_IN_PYTHON = " the number is used as a Python number in "
 _OF_ITEMS = re.compile(r"^`(\w+)\[[^`]*\]`(?= is a (?:tensor, and|NumPy number, traced) )")
 """What a message says is read, where that is an item: `boxes[0]` of `boxes[0]:boxes[2]`, told of `boxes` once."""
 
@@ -32,6 +35,7 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     reads: dict[str, list[Span]] = defaultdict(list)
     draws: dict[str, list[Span]] = defaultdict(list)
     texts: dict[str, list[Span]] = defaultdict(list)
+    calls: dict[str, list[Span]] = defaultdict(list)
     for finding in findings:
         if finding.code in _OF_READS:
             reads[finding.path].append(finding.span)
@@ -39,6 +43,8 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
             draws[finding.path].append(finding.span)
         elif finding.code in _PRINTS:
             texts[finding.path].append(finding.span)
+        elif finding.code in _OF_LIBRARIES and finding.fix is None:
+            calls[finding.path].append(finding.span)
     findings = flags_told_once(findings)
     told: set[_Said] = set()
     fixed: set[tuple[str, Span, Fix]] = set()
@@ -50,6 +56,9 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         if finding.code == "CF401":
             # A name that holds a number of NumPy is read in many lines, and made in one.
             said.add((finding.path, finding.code, finding.function, finding.message, finding.declined))
+        if finding.code in _OF_READS and _IN_PYTHON in (finding.declined or ""):
+            # `pad=[left.item(), right.item()]`: one statement needs several numbers of Python's.
+            said.add((finding.path, finding.code, finding.span.line, "", finding.declined))
         repeated = finding.fix is None and finding.code in _OF_NUMBERS and not said.isdisjoint(told)
         repeated = repeated or finding.repeats
         told |= said
@@ -63,6 +72,9 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
             repeated = repeated or any(finding.span.holds(span) for span in draws[finding.path])
         if finding.fix is None and (finding.declined or "").startswith(_OF_TEXTS):
             repeated = repeated or any(span.holds(finding.span) for span in texts[finding.path])
+        if finding.code in _OF_ARRAYS and finding.fix is None:
+            # `scipy.special.expi(a, dtype=a.dtype)`: what is given to what runs on the host runs there too.
+            repeated = repeated or any(span.holds(finding.span) for span in calls[finding.path])
         stored = finding.code == _OF_STORES and finding.fix is None
         if not repeated and not (stored and any(finding.span.holds(span) for span in reads[finding.path])):
             kept.append(finding)

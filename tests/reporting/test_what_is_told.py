@@ -1304,3 +1304,14 @@ def test_what_is_made_anew_for_another_size_is_told_behind_the_rest(
     text = text.replace("KEPT = {}", "def make(n):\n    print('called')\n    return torch.ones(n)")
     assert set(quiet(text, "'told'")) == {expected}
     assert set(quiet(text, "'called'")) == {expected}
+
+
+def test_numbers_that_one_statement_needs_of_python_are_told_once() -> None:
+    text = module("a, b = x.max(), x.min()\nx = nn.functional.pad(x, [a.int().item(), b.int().item()])")
+    assert [f.source_line.strip()[:1] for f in told(text) if f.code == "CF201"] == ["x"]
+
+
+def test_what_is_given_to_a_library_of_the_host_is_told_with_it() -> None:
+    text = module("a = x.cpu().numpy()\nx = torch.from_numpy(expi(a, dtype=a.dtype))")
+    text = text.replace("import torch\n", "import torch\nfrom scipy.special import expi\n", 1)
+    assert [f.code for f in told(text) if "expi(a" in f.source_line] == ["CF404"]
