@@ -1307,8 +1307,8 @@ def test_what_is_made_anew_for_another_size_is_told_behind_the_rest(
 
 
 def test_numbers_that_one_statement_needs_of_python_are_told_once() -> None:
-    text = module("a, b = x.max(), x.min()\nx = nn.functional.pad(x, [a.int().item(), b.int().item()])")
-    assert [f.source_line.strip()[:1] for f in told(text) if f.code == "CF201"] == ["x"]
+    text = module("a, b, c, d = x.ceil().int()\nx = nn.functional.pad(x, pad=[a.item(), b.item(), c.item(), d.item()])")
+    assert [f.code for f in told(text) if "pad=" in f.source_line] == ["CF205", "CF201"]
 
 
 def test_what_is_given_to_a_library_of_the_host_is_told_with_it() -> None:
