@@ -99,8 +99,17 @@ def _without_refused_advice(findings: Sequence[Finding]) -> list[Finding]:
 def _gradients_told_once(findings: Sequence[Finding]) -> list[Finding]:
     """The findings, save a gradient at the place where a flag is offered that keeps it in the graph, as others tell."""
     offers = {f.path: f.span for f in findings if f.code == _FLAG_FOR_GRADIENTS and f.fix is not None}
+    refused = {(f.path, f.span): f.declined for f in findings if f.code == _FLAG_FOR_GRADIENTS and f.fix is None}
+    there = {(f.path, f.span) for f in findings if f.code == _GRADIENTS and f.fix is None}
     told = []
     for finding in findings:
+        place = (finding.path, finding.span)
+        if place in refused and place in there:
+            if finding.code == _FLAG_FOR_GRADIENTS:
+                continue
+            if finding.code == _GRADIENTS:
+                why = f"`trace_autograd_ops` would not do: {refused[place]}"
+                finding = replace(finding, declined=f"{finding.declined}; {why}")
         offer = offers.get(finding.path)
         if offer is not None and finding.fix is None and finding.code == _GRADIENTS and finding.gb == ("GB9186",):
             if finding.span == offer:

@@ -1315,3 +1315,12 @@ def test_what_is_given_to_a_library_of_the_host_is_told_with_it() -> None:
     text = module("a = x.cpu().numpy()\nx = torch.from_numpy(expi(a, dtype=a.dtype))")
     text = text.replace("import torch\n", "import torch\nfrom scipy.special import expi\n", 1)
     assert [f.code for f in told(text) if "expi(a" in f.source_line] == ["CF404"]
+
+
+def test_a_gradient_that_no_flag_keeps_is_told_once() -> None:
+    body = "for i in range(2):\n    y = (self.w * x).sum()\n    g = torch.autograd.grad(y, self.parameters())"
+    body += "\n    y.backward()"
+    text = module(body, "self.w = nn.Parameter(torch.ones(3))")
+    found = [f for f in told(text) if "autograd.grad" in f.source_line]
+    assert [f.code for f in found] == ["CF712"]
+    assert "`trace_autograd_ops` would not do: " in (found[0].declined or "")
