@@ -13,9 +13,10 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from compilefix.analysis.given_constants import defaults
 from compilefix.analysis.used_by import is_made_by_no_one
 from compilefix.analysis.values import Kind
-from compilefix.codemods.unpassed import defaults, is_given
+from compilefix.codemods.unpassed import is_given
 from compilefix.source.definitions import Function
 from compilefix.source.syntax import asks_for_none
 from compilefix.source.tree import walk

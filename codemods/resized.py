@@ -130,9 +130,13 @@ def _added(node: ast.expr) -> tuple[str, int] | None:
         parts = elements_of(node.slice)
         plain = [is_whole(part) for part in parts]
         new = [isinstance(p, ast.Constant) and p.value is None for p in parts]
-        if new.count(True) != 1 or not all(a or b for a, b in zip(plain, new, strict=True)):
+        rest = [isinstance(p, ast.Constant) and p.value is ... for p in parts]
+        known = all(map(any, zip(plain, new, rest, strict=True)))
+        if new.count(True) != 1 or rest.count(True) > 1 or not known:
             return None
-        return ast.unparse(node.value), new.index(True)
+        place = new.index(True)
+        behind = any(rest[:place])  # `x[..., None]` counts from the end, as `x.unsqueeze(-1)` does
+        return ast.unparse(node.value), place - len(parts) if behind else place
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "unsqueeze":
         return None
     given = [*node.args, *(k.value for k in node.keywords if k.arg == "dim")]

@@ -86,7 +86,8 @@ def without_size_guard(node: ast.If, selected: ast.expr, scope: Scope, template:
     block = _Block(node, scope, template, masks)
     if not masks or not _all_select(node.body, block):
         return None
-    failing = needs_elements(node.body, masks, node, scope)
+    rows = [name.id for name in _listed_with(selected, scope)]
+    failing = needs_elements(node.body, masks, node, scope, rows)
     if failing is not None:
         template.refuse([Obstacle(f"`{snippet(failing)}` fails where nothing is selected")])
     template.refuse(unbound_where_skipped(node.body, node, scope))
@@ -97,12 +98,10 @@ def empty_with(selected: ast.expr, scope: Scope) -> Iterator[Mask]:
     """The indices that select nothing where a tensor has no rows: its own name, and those it is one of."""
     if not isinstance(selected, ast.Name):
         return
+    for name in _listed_with(selected, scope):
+        yield Mask(ast.dump(ast.Name(name.id, ast.Load())), frozenset({name.id}), True, True)
     stores = scope.names(selected.id, stores=True)
     target = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    places = target.elts if isinstance(target, ast.Tuple) else stores
-    for name in places:
-        if isinstance(name, ast.Name) and len(scope.names(name.id, stores=True)) == 1:
-            yield Mask(ast.dump(ast.Name(name.id, ast.Load())), frozenset({name.id}), True, True)
     value = target.value if isinstance(target, ast.Assign) and target.targets == stores else None
     taken = whole_mask(value, scope) if isinstance(value, ast.Subscript) else None
     mask = taken.node if taken is not None else None if value is None else _listed_mask(value, scope)
@@ -110,6 +109,15 @@ def empty_with(selected: ast.expr, scope: Scope) -> Iterator[Mask]:
         names = frozenset(n.id for n in ast.walk(mask) if isinstance(n, ast.Name))
         if all(len(scope.names(name, stores=True)) <= 1 for name in names):
             yield Mask(ast.dump(mask), names, True, True)
+
+
+def _listed_with(selected: ast.expr, scope: Scope) -> Iterator[ast.Name]:
+    """The names that got their values together with a name: `i` and `j` of `i, j = mask.nonzero(as_tuple=True)`."""
+    stores = scope.names(selected.id, stores=True) if isinstance(selected, ast.Name) else []
+    target = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    for name in target.elts if isinstance(target, ast.Tuple) else stores:
+        if isinstance(name, ast.Name) and len(scope.names(name.id, stores=True)) == 1:
+            yield name
 
 
 def _listed_mask(value: ast.expr, scope: Scope) -> ast.Name | None:

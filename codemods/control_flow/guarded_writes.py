@@ -9,7 +9,7 @@ Where the mask selects nothing such a write is none: what is put there has no el
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.in_place import becomes_new_tensor, keeps_no_operand, kept_result, written_always
@@ -186,9 +186,14 @@ class _Selected:
         return _selects(node, self.masks, self.scope) or any(map(self.makes, ast.iter_child_nodes(node)))
 
 
-def needs_elements(nodes: Sequence[ast.AST], masks: Sequence[Mask], around: ast.AST, scope: Scope) -> ast.expr | None:
-    """What a guarded block computes of the selected elements, and raises where there are none: `x[mask].max()`."""
-    selected = _Selected(masks, _selected_names(masks, around, scope), scope)
+def needs_elements(
+    nodes: Sequence[ast.AST], masks: Sequence[Mask], around: ast.AST, scope: Scope, rows: Collection[str] = ()
+) -> ast.expr | None:
+    """What a guarded block computes of the selected elements, and raises where there are none: `x[mask].max()`.
+
+    rows: the names that hold selected elements before the block.
+    """
+    selected = _Selected(masks, _selected_names(masks, around, scope, rows), scope)
     for node in (n for root in nodes for n in ast.walk(root)):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not _selects(node, masks, scope):
             first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
@@ -248,10 +253,10 @@ def _reduces(function: Function, scope: Scope, seen: set[Function]) -> bool:
     return any(map(_reduces_whole, calls)) or any(_reduces(f, scope, seen) for f in inner if f is not None)
 
 
-def _selected_names(masks: Sequence[Mask], around: ast.AST, scope: Scope) -> set[str]:
-    """The names that a guarded block gives values of as many elements as the mask selects."""
+def _selected_names(masks: Sequence[Mask], around: ast.AST, scope: Scope, rows: Collection[str]) -> set[str]:
+    """The names that a guarded block gives values of as many elements as the mask selects, and those before it."""
     given = [(ts, v) for n in ast.walk(around) for ts, v in [_given(n)] if v is not None]
-    found: set[str] = set()
+    found = set(rows)
     while True:
         more = {
             name.id
