@@ -186,7 +186,7 @@ def _process(options: argparse.Namespace, words: list[str]) -> str:
         check=False,
         capture_output=True,
         text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},  # sets in globals are compared in order
     )
     state = f"{time.monotonic() - started:.0f} s" if not done.returncode else f"failed: {done.stderr[-800:]}"
     return f"{words[1]}: {state}"
