@@ -69,14 +69,18 @@ def double_where(given: Given, when: tuple[str, bool], scope: Scope, template: T
 def _replaced(node: ast.expr, scope: Scope) -> dict[ast.expr, float | None]:
     """The operands to replace and by what, None for ones of their dtype; none where that would not be enough."""
     found: dict[ast.expr, float | None] = {}
-    for culprit in () if records_none(scope, node) else scope.legality.derivatives.culprits(node, scope.facts):
+    none = records_none(scope, node)
+    culprits = () if none else tuple(scope.legality.derivatives.culprits(node, scope.facts))
+    # Products of sums alone are not worth what they would read like: only an infinite factor makes a zero NaN there.
+    sums = not all(isinstance(culprit, ast.BinOp) and isinstance(culprit.op, ast.Mult) for culprit in culprits)
+    for culprit in culprits:
         operands, promotes = _operands(culprit, scope), _promotes(culprit, scope)
         divisor = divisor_of(culprit, scope) if isinstance(culprit, ast.BinOp) else None
         for operand, safe in operands.items():
             if operand is divisor and not isinstance(operand, ast.Starred) and scope.value(operand).is_tensor:
                 # Of any dtype: a quotient with the integer has the dtype that it has with booleans or floats.
                 found[operand] = safe if scope.value(operand).dtype == "float" else 1
-            elif _is_replaceable(operand, safe, promotes, scope):
+            elif _is_replaceable(operand, safe, promotes, sums, scope):
                 found[operand] = _safe(operand, safe, promotes, scope)
             else:
                 return {}
@@ -185,17 +189,21 @@ def _promotes(culprit: ast.expr, scope: Scope) -> bool:
     return short in SAFE_POINTS and short not in _KEEP_INTEGERS
 
 
-def _is_replaceable(node: ast.expr, safe: float, promotes: bool, scope: Scope) -> bool:
+def _is_replaceable(node: ast.expr, safe: float, promotes: bool, sums: bool, scope: Scope) -> bool:
     """Whether a tensor of the same dtype can stand in its place, or one of a dtype that gives the same result."""
     value = scope.value(node)
     if isinstance(node, ast.Starred) or not value.is_tensor:
         return False
-    return promotes or value.dtype == "float" or (safe == 1.0 and (_is_written_twice(node) or value.dtype == "int"))
+    return (
+        promotes
+        or value.dtype == "float"
+        or (safe == 1.0 and (_is_written_twice(node, sums=sums) or value.dtype == "int"))
+    )
 
 
-def _is_written_twice(node: ast.expr) -> bool:
+def _is_written_twice(node: ast.expr, *, sums: bool = True) -> bool:
     """Whether an operand can stand in `torch.ones_like`, too: a name, or sums and products of names and numbers."""
-    if isinstance(node, ast.BinOp):
+    if sums and isinstance(node, ast.BinOp):
         plain = isinstance(node.op, ast.Add | ast.Sub | ast.Mult)
         return plain and all(isinstance(s, ast.Constant) or _is_written_twice(s) for s in (node.left, node.right))
     return isinstance(node, ast.Name)

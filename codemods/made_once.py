@@ -90,9 +90,13 @@ def refills(branch: ast.If, block: list[ast.stmt], function: Function) -> bool:
     `n` alone, so that the block runs once for each time that it is compiled.
     """
     same = block is branch.orelse
-    parts = conjuncts(branch.test)
-    if not same and isinstance(branch.test, ast.BoolOp) and isinstance(branch.test.op, ast.Or):
-        parts = branch.test.values
+    either = isinstance(branch.test, ast.BoolOp) and isinstance(branch.test.op, ast.Or)
+    parts = (
+        branch.test.values if either and not same and isinstance(branch.test, ast.BoolOp) else conjuncts(branch.test)
+    )
+    # Where each of them decides alone, none may ask for what changes from call to call.
+    if (same or either) and not all(_asks_for_sort(part, function) or [*missing(part)] for part in parts):
+        return False
     stores = [(ast.unparse(t), s.value) for s in block if isinstance(s, ast.Assign) for t in s.targets]
     kept = {text for text, _ in stores if _is_kept(ast.parse(text, mode="eval").body, function)}
     for part in parts:
@@ -101,9 +105,27 @@ def refills(branch: ast.If, block: list[ast.stmt], function: Function) -> bool:
         sides = [ast.unparse(side) for side in (part.left, part.comparators[0])]
         for key, given in (sides, sides[::-1]):
             noted = any(text == key and ast.unparse(value) == given for text, value in stores)
-            if noted and key in kept and len(kept) > 1:
+            if noted and key in kept and len(kept) > 1 and _asks_for_sort(part, function):
                 return True
     return False
+
+
+_SORTS = frozenset({"shape", "size", "ndim", "dim", "numel", "dtype", "device", "type", "layout"})
+
+
+def _asks_for_sort(test: ast.expr, function: Function) -> bool:
+    """Whether a test compares with the size, dtype or device of something, or with a name that got it of that."""
+    if not isinstance(test, ast.Compare):
+        return False
+    names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
+    given = [
+        node.value
+        for node in function.of(ast.Assign)
+        if any(isinstance(n, ast.Name) and n.id in names for target in node.targets for n in ast.walk(target))
+    ]
+    parts = [part for root in (test, *given) for part in ast.walk(root)]
+    asked = any(isinstance(n, ast.Attribute) and n.attr in _SORTS for n in parts)
+    return asked or any(isinstance(n, ast.Name) and n.id == "len" for n in parts)
 
 
 def notes_once(branch: ast.If, function: Function) -> bool:

@@ -141,8 +141,8 @@ def _added(node: ast.expr) -> tuple[str, int] | None:
         return None
     given = [*node.args, *(k.value for k in node.keywords if k.arg == "dim")]
     tensor = given.pop(0) if len(given) == 2 else node.func.value
-    place = _integer(given[0]) if len(given) == 1 else None
-    return None if place is None else (ast.unparse(tensor), place)
+    where = _integer(given[0]) if len(given) == 1 else None
+    return None if where is None else (ast.unparse(tensor), where)
 
 
 def is_empty(node: ast.expr, scope: Scope) -> bool:

@@ -16,12 +16,17 @@ _Reads = Callable[[ast.expr], Iterator[ast.expr]]
 class ArmSteps:
     """The assignments that lead from where a side is chosen to its last expression.
 
-    sources: the expressions that a name was given on the way. came_in: of which names and attributes, as they were
-    before, its value is computed for sure; nothing is known of a name that an `if` or a loop on the way stores.
+    given: in their order the names and what each was given, None where that is not followed. came_in: of which names
+    and attributes, as they were before, the value of a name is computed for sure; nothing is known of a name that an
+    `if` or a loop on the way stores.
     """
 
-    sources: dict[str, list[ast.expr]] = field(default_factory=dict)
+    given: list[tuple[str, ast.expr | None]] = field(default_factory=list)
     came_in: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def last(self, name: str, before: int) -> int | None:
+        """The last of the first `before` assignments that gave a name its value; None where it came in."""
+        return next((index for index in reversed(range(before)) if self.given[index][0] == name), None)
 
     def roots(self, node: ast.expr, reads: _Reads) -> frozenset[str]:
         """The names and attributes, as they came in, that an expression at the end is computed of for sure."""
@@ -36,6 +41,16 @@ def steps_to(node: ast.expr, decided: ast.stmt, facts: FunctionFacts, reads: _Re
     if lines:
         _go(_around(decided, lines[0], facts), lines[0], steps, reads)
     return steps
+
+
+def statements_before(decided: ast.stmt, facts: FunctionFacts) -> Iterator[ast.stmt]:
+    """What each call that comes to a statement has run before; nothing where a loop holds it."""
+    blocks = [b for b in _blocks(facts.function.node) if any(decided in ast.walk(statement) for statement in b)]
+    around = [next(s for s in block if decided in ast.walk(s)) for block in blocks]
+    if any(isinstance(one, ast.For | ast.While) for one in around):
+        return
+    for block, one in zip(blocks, around, strict=True):
+        yield from block[: block.index(one)]
 
 
 def _around(decided: ast.stmt, line: int, facts: FunctionFacts) -> Sequence[ast.stmt]:
@@ -63,7 +78,7 @@ def _go(block: Sequence[ast.stmt], line: int, steps: ArmSteps, reads: _Reads) ->
             continue
         name = ast.unparse(target)
         steps.came_in[name] = steps.roots(value, reads)
-        steps.sources.setdefault(name, []).append(value)
+        steps.given.append((name, value))
 
 
 def _forget(statement: ast.stmt, steps: ArmSteps) -> None:
@@ -71,7 +86,7 @@ def _forget(statement: ast.stmt, steps: ArmSteps) -> None:
     for n in ast.walk(statement):
         if isinstance(n, ast.Name | ast.Attribute) and isinstance(n.ctx, ast.Store):
             steps.came_in[ast.unparse(n)] = frozenset()
-            steps.sources.pop(ast.unparse(n), None)
+            steps.given.append((ast.unparse(n), None))
 
 
 def _blocks(node: ast.AST, *, deep: bool = True) -> Iterator[list[ast.stmt]]:

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.arm_steps import ArmSteps, steps_to
+from compilefix.analysis.arm_steps import ArmSteps, statements_before, steps_to
 from compilefix.analysis.function_facts import FunctionFacts
-from compilefix.analysis.leaves import are_same, leaf_of, settled
+from compilefix.analysis.leaves import ANY_LEAF, are_same, leaf_of, settled
 from compilefix.analysis.live_code import live_nodes
 from compilefix.analysis.obstacles import Obstacle
 from compilefix.analysis.recomputed import atoms
@@ -67,13 +67,14 @@ class Derivatives:
                     yield from self._finite_derivative(side, facts)
                 shared = self._shared(other, kept, decided, facts)
                 own = _steps(side, decided, facts)
+                known: dict[tuple[str, int | None], bool] = {}
                 for atom in atoms(side):
                     value = facts.value(atom)
                     # The way from an argument to a value computed earlier gets a gradient of zero now, and none before.
                     if (
                         value.leaves
                         and value.may_be(Kind.TENSOR)
-                        and not self._passes_from(atom, own, shared, facts, set())
+                        and not self._passes_from(atom, own, len(own.given), shared, facts, known)
                     ):
                         yield Obstacle(
                             f"`{ast.unparse(atom)}` was computed before and is used on one side only: "
@@ -86,24 +87,68 @@ class Derivatives:
     ) -> frozenset[str]:
         """What the other side is computed of, as it was when the side was chosen."""
         shared = kept if other is None else _steps(other, decided, facts).roots(other, partial(reached, facts=facts))
-        return shared if decided is None else shared | _behind(shared, decided, facts)
+        return shared if decided is None else shared | self._behind(shared, decided, facts)
+
+    def _behind(self, shared: frozenset[str], decided: ast.stmt, facts: FunctionFacts) -> frozenset[str]:
+        """The names that shared ones were computed of, and of nothing else, by each call: `h` of `s = h.mean()`.
+
+        Both have kept their value since, and the gradient of the one reaches the other.
+        """
+        names = (n for n in live_nodes(facts) if isinstance(n, ast.Name) and n.lineno < decided.lineno)
+        stored = [n for n in names if isinstance(n.ctx, ast.Store)]
+        once = {n.id for n in stored if [s.id for s in stored].count(n.id) == 1} - {
+            p.arg for p in facts.function.parameters
+        }
+        given = {
+            name: step
+            for step in statements_before(decided, facts)
+            if isinstance(step, ast.Assign) and (name := ast.unparse(step.targets[0])) in once
+        }
+        found: set[str] = set()
+        waiting = list(shared)
+        while waiting:
+            name = waiting.pop()
+            reads = list(reached(given[name].value, facts)) if name in given else []
+            texts = {ast.unparse(read) for read in reads}
+            if len(texts) != 1 or not isinstance(reads[0], ast.Name) or texts <= found:
+                continue
+            source, made = facts.value(reads[0]), facts.value(given[name].value)
+            line = given[name].lineno
+            same = source.leaves == made.leaves and not any(leaf.startswith(ANY_LEAF) for leaf in made.leaves)
+            written = any(v.storage and self._memory.writer(v.storage, (), facts) is not None for v in (source, made))
+            if same and not written and not any(n.id in texts and n.lineno >= line for n in stored):
+                found |= texts
+                waiting.extend(texts)
+        return frozenset(found)
 
     def _passes_from(
-        self, atom: ast.expr, own: ArmSteps, shared: frozenset[str], facts: FunctionFacts, seen: set[str]
+        self,
+        atom: ast.expr,
+        own: ArmSteps,
+        before: int,
+        shared: frozenset[str],
+        facts: FunctionFacts,
+        known: dict[tuple[str, int | None], bool],
     ) -> bool:
-        """Whether a gradient of zero stays zero on its way from a name to what the other side is computed of, too."""
+        """Whether a gradient of zero stays zero on its way from a name to what the other side is computed of, too.
+
+        before: how many of the steps of its side have run where the name is read. known: what was asked already.
+        """
         name = ast.unparse(atom)
-        if name not in own.came_in:
-            return name in shared or self._passes_zero(atom, facts, set())
-        if name in seen:  # what it was before
-            return name in shared or self._passes_zero(atom, facts, set())
-        if name not in own.sources:
-            return self._passes_zero(atom, facts, set())
-        return all(
-            next(self.culprits(source, facts), None) is None
-            and all(self._passes_from(a, own, shared, facts, seen | {name}) for a in atoms(source))
-            for source in own.sources[name]
-        ) or self._passes_zero(atom, facts, set())
+        index = own.last(name, before)
+        if (name, index) in known:
+            return known[name, index]
+        source = None if index is None else own.given[index][1]
+        if index is None:
+            passes = name in shared
+        else:
+            passes = (
+                source is not None
+                and next(self.culprits(source, facts), None) is None
+                and all(self._passes_from(a, own, index, shared, facts, known) for a in atoms(source))
+            )
+        known[name, index] = passes or self._passes_zero(atom, facts, set())
+        return known[name, index]
 
     def kept(self, name: str, value: Value, statement: ast.AST, facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether a gradient of zero may flow back through what a name keeps, where the side taken does not use it."""
@@ -318,38 +363,6 @@ def _finite_number(value: Value) -> bool:
 
 def _steps(node: ast.expr, decided: ast.stmt | None, facts: FunctionFacts) -> ArmSteps:
     return ArmSteps() if decided is None else steps_to(node, decided, facts, partial(reached, facts=facts))
-
-
-def _behind(shared: frozenset[str], decided: ast.stmt, facts: FunctionFacts) -> frozenset[str]:
-    """The names that shared ones were computed of, where they have kept their value since: `h` of `s = h.mean()`."""
-    nodes = list(live_nodes(facts))
-    loops = [n for n in nodes if isinstance(n, ast.For | ast.While)]
-    if any(loop.lineno <= decided.lineno <= (loop.end_lineno or 0) for loop in loops):
-        return frozenset()
-    before = [
-        n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.lineno < decided.lineno
-    ]
-    made = {
-        n.targets[0].id: n
-        for n in nodes
-        if isinstance(n, ast.Assign)
-        and isinstance(n.targets[0], ast.Name)
-        and len(n.targets) == 1
-        and n.lineno < decided.lineno
-    }
-    found: set[str] = set()
-    waiting = list(shared)
-    while waiting:
-        name = waiting.pop()
-        if name in made and [n.id for n in before].count(name) == 1:
-            line = made[name].lineno
-            for read in reached(made[name].value, facts):
-                text = ast.unparse(read)
-                kept = isinstance(read, ast.Name) and not any(n.id == text and n.lineno >= line for n in before)
-                if kept and text not in found:
-                    found.add(text)
-                    waiting.append(text)
-    return frozenset(found)
 
 
 def _given(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -25,7 +25,8 @@ def constants_of(call: ast.Call, function: Function) -> Mapping[str, object]:
     own = function.node.args
     names = [parameter.arg for parameter in (*own.posonlyargs, *own.args)]
     given: dict[str, ast.expr | None] = {**defaults(function), **dict(zip(names, call.args, strict=False))}
-    given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    named = {parameter.arg for parameter in (*own.args, *own.kwonlyargs)}  # another keyword is one of `**options`
+    given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg in named}
     return {name: value.value for name, value in given.items() if isinstance(value, ast.Constant)}
 
 
@@ -102,6 +103,8 @@ def _first_stores(function: Function) -> dict[str, int]:
     """The line on which each name first gets a value, or may have got one in a turn before."""
     found: dict[str, int] = {}
     for node in function.nodes:
+        if node is function.node:
+            continue
         for name, line in _stores(node):
             found[name] = min(line, found.get(name, line))
     return found
@@ -115,7 +118,11 @@ def _stores(node: ast.AST) -> Iterator[tuple[str, int]]:
         yield node.id, node.lineno
     elif isinstance(node, ast.Global | ast.Nonlocal):
         yield from ((name, 0) for name in node.names)
-    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.alias):
-        yield getattr(node, "asname", None) or node.name or "", 0
-    elif isinstance(node, ast.MatchAs | ast.MatchStar) and node.name is not None:
-        yield node.name, 0
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler):
+        yield node.name or "", 0
+    elif isinstance(node, ast.alias):
+        yield node.asname or node.name.partition(".")[0], 0
+    elif isinstance(node, ast.MatchAs | ast.MatchStar | ast.MatchMapping):
+        yield (node.rest if isinstance(node, ast.MatchMapping) else node.name) or "", 0
+    if isinstance(node, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef):
+        yield from ((inner.arg, 0) for inner in ast.walk(node.args) if isinstance(inner, ast.arg))

@@ -51,6 +51,18 @@ KEPT = {
         "def f(x, math=None):\n    import math\n    if math is not None:\n        x = 1\n    return x\n",
         "f(5)",
     ),
+    "a lambda's own": (
+        "def f(x, on=0):\n    g = (lambda on:\n        x + 1\n        if on\n        else x)\n    return g(True)\n",
+        "f(5)",
+    ),
+    "one of the options": (
+        "on = 1\ndef f(x, **options):\n    if on:\n        x = 1\n    return x\n",
+        "f(5, on=0)",
+    ),
+    "the rest of a match": (
+        "def f(x, on=None):\n    match {'a': 1}:\n        case {**on}:\n            pass\n    if on is not None:\n        x = 1\n",
+        "f(5)",
+    ),
     "one is not True": (
         "def f(x, on=1):\n    if on is True:\n        x = 1\n    else:\n        x = 2\n    return x\n",
         "f(5)",

@@ -1288,6 +1288,7 @@ def test_a_flag_is_not_advised_for_a_mask_whose_size_the_code_asks(size: str) ->
         ("n == self.n or self.table is None", True, "self.table = make(n)\nself.n = n", False),
         ("n != self.n", False, "self.table = make(n)\nself.n = n", True),
         ("self.n != n or self.table is None", False, "self.table = make(n)\nself.n = n", True),
+        ("n != self.n or self.training", False, "self.table = make(n)\nself.n = n", False),
         ("n != self.n", True, "self.table = make(n)\nself.n = n", False),
         ("n != self.n", False, "self.table = make(n)\nself.n = n + 1", False),
         ("n != self.n", False, "make(n)\nself.n = n", False),
