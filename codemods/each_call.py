@@ -62,6 +62,8 @@ def is_called_each_time(scope: Scope) -> bool:
     """Whether each call of what is compiled gets to the function, by one of the calls that each on the way makes."""
     function = scope.function
     for caller in reversed(scope.compiled.callers):
+        if caller.module is not function.module:
+            return True  # to look into other files costs more memory than the order of findings is worth
         calls = scope.legality.inference.facts(caller).calls
         leading = [node for node, callee in calls.items() if callee is function]
         seen = scope.in_function(caller)
@@ -185,7 +187,8 @@ def _by_default(test: ast.expr, scope: Scope) -> bool | None:
         decides = isinstance(test.op, ast.Or)
         return decides if decides in sides else None if None in sides else not decides
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        if isinstance(test.left, ast.Name) and asks_for_none(test) and is_given(test.left.id, scope):
+        asked = test.left.id if isinstance(test.left, ast.Name) and asks_for_none(test) else None
+        if asked is not None and is_given(asked, scope, elsewhere=False):
             return isinstance(test.ops[0], ast.IsNot)
         left, right = _default(test.left, scope), _default(test.comparators[0], scope)
         compare = _COMPARED.get(type(test.ops[0]))

@@ -56,13 +56,21 @@ def asks_for_unpassed(test: ast.expr, scope: Scope) -> bool:
     )
 
 
-def is_given(name: str, scope: Scope, *kinds: Kind) -> bool:
-    """Whether each call that is seen gives a parameter something that is not None, and of one of some kinds."""
+def is_given(name: str, scope: Scope, *kinds: Kind, elsewhere: bool = True) -> bool:
+    """Whether each call that is seen gives a parameter something that is not None, and of one of some kinds.
+
+    elsewhere: whether calls in other files are looked for, which parses and walks them.
+    """
     if name not in defaults(scope.function):
         return False
     facts = scope.legality.inference.facts
     some = tuple(kind for kind in kinds or _SOMETHING if kind is not Kind.NONE)
-    return _always_given(name, scope, lambda caller, value: value is not None and facts(caller).value(value).is_(*some))
+    return _always_given(
+        name,
+        scope,
+        lambda caller, value: value is not None and facts(caller).value(value).is_(*some),
+        elsewhere=elsewhere,
+    )
 
 
 def is_kept_by_callers(name: str, scope: Scope, depth: int = 4) -> bool:
@@ -106,17 +114,19 @@ def is_off(value: ast.expr | None) -> bool:
     return is_literal(value, False)
 
 
-def _always_given(name: str, scope: Scope, is_so: Callable[[Function, ast.expr | None], bool]) -> bool:
+def _always_given(
+    name: str, scope: Scope, is_so: Callable[[Function, ast.expr | None], bool], *, elsewhere: bool = True
+) -> bool:
     """Whether there are calls that are seen, and what each gives a parameter is so."""
     seen = False
-    for caller, value in _given_by_callers(name, scope):
+    for caller, value in _given_by_callers(name, scope, elsewhere=elsewhere):
         if not is_so(caller, value):
             return False
         seen = True
     return seen
 
 
-def _given_by_callers(name: str, scope: Scope) -> Iterator[tuple[Function, ast.expr | None]]:
+def _given_by_callers(name: str, scope: Scope, *, elsewhere: bool = True) -> Iterator[tuple[Function, ast.expr | None]]:
     """What the calls of the function that are seen give a parameter, each with the function that calls.
 
     Those on the way to the function, and where there are such, those in other files too: each leads to it. To look for
@@ -125,8 +135,8 @@ def _given_by_callers(name: str, scope: Scope) -> Iterator[tuple[Function, ast.e
     facts = scope.legality.inference.facts
     calls = [(caller, call) for caller, call in scope.calls_here if facts(caller).calls.get(call) is scope.function]
     yield from ((caller, _given(name, call, scope)) for caller, call in calls if isinstance(call, ast.Call))
-    elsewhere = scope.calls_elsewhere if calls else ()
-    yield from ((caller, _given(name, call, scope)) for caller, call in elsewhere if isinstance(call, ast.Call))
+    others = scope.calls_elsewhere if calls and elsewhere else ()
+    yield from ((caller, _given(name, call, scope)) for caller, call in others if isinstance(call, ast.Call))
 
 
 def _given(name: str, call: ast.Call, scope: Scope) -> ast.expr | None:
