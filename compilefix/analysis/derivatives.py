@@ -140,7 +140,8 @@ class Derivatives:
             return known[name, index]
         source = None if index is None else own.given[index][1]
         if index is None:
-            passes = name in shared
+            # Behind a step of the side it may be read as something that was written there.
+            passes = name in shared and (before == len(own.given) or not self._written(facts.value(atom), facts))
         else:
             passes = (
                 source is not None
@@ -372,11 +373,21 @@ def _given(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
         yield from zip(target.elts, value.elts, strict=True)
 
 
+def _is_of_sizes(value: Value) -> bool:
+    """Whether a value is made of sizes and fixed numbers, through which no gradient flows: `x.shape`, `x.size(0)`."""
+    if value.is_(Kind.CONTAINER):
+        return value.element is not None and _is_of_sizes(value.element)
+    return value.is_(Kind.SIZE, Kind.STATIC)
+
+
 def reached(node: ast.AST, facts: FunctionFacts) -> Iterator[ast.expr]:
-    """The names and attributes in an expression through which its gradient flows back: not those in `x.detach()`."""
+    """The names and attributes in an expression through which its gradient flows back.
+
+    Not those in `x.detach()` or `x.shape`.
+    """
     if isinstance(node, ast.expr):
         value = facts.value(node)
-        if value.is_tensor and not value.leaves:
+        if (value.is_tensor and not value.leaves) or _is_of_sizes(value):
             return
     if isinstance(node, ast.Call) and any(k.arg == "requires_grad" for k in node.keywords):
         return  # a new leaf

@@ -344,6 +344,9 @@ class EffectAnalysis:
         if name in _READING_BUILTINS and any(_is_tensor(facts.value(a)) for a in node.args):
             return _on_host(f"`{text}` reads the tensor's value")
         if name in _PURE_BUILTINS:
+            called = next((k.value for k in node.keywords if k.arg == "key"), None)
+            if called is not None and not isinstance(called, ast.Lambda | ast.Constant):  # whose code stands here
+                return Effects(unknown=f"`{ast.unparse(called)}` is not known")
             return Effects(raises=f"`{text}` may raise") if name in _RAISING_BUILTINS and len(node.args) == 1 else PURE
         if name.startswith("math."):
             return Effects(raises=f"`{text}` may raise a domain error")

@@ -52,7 +52,7 @@ UNIT_CHARACTERS = 4_800_000
 
 Smaller units look at shared code more often, larger ones need more memory, about 90 bytes for a character."""
 
-KEPT_CHARACTERS = 2_700_000
+KEPT_CHARACTERS = 3_000_000
 """How much source stays parsed from one unit to the next."""
 
 

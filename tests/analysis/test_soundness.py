@@ -402,6 +402,17 @@ def test_what_cannot_fail_is_said_so(expression: str) -> None:
     assert not list(program.legality.both_evaluated([statement.value], facts))  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(("key", "named"), [("noting", True), ("lambda n: -n", False), ("None", False)])
+def test_a_function_that_sorts_is_said_to_be_called(key: str, named: bool) -> None:
+    noting = "NOTED = []\n\n\ndef noting(n):\n    NOTED.append(n)\n    return n\n\n\ndef halved"
+    text = body(f"v = sorted((3, 2), key={key})\nreturn x").replace("def halved", noting, 1)
+    program = watching.Program(text)
+    facts = next(f for f in program.facts.values() if f.function.qualname == "Program.forward")
+    statement = facts.function.node.body[0]
+    found = program.legality.both_evaluated([statement.value], facts)  # type: ignore[attr-defined]
+    assert any("`noting` is not known" in obstacle.reason for obstacle in found) == named
+
+
 def test_facts_do_not_hang_on_the_order_in_which_they_are_asked_for() -> None:
     text = body("v = self.cache\nreturn v")
     program = watching.Program(text)
