@@ -55,6 +55,40 @@ def uses_by_name(get: Callable[[str], Any]) -> tuple[Callable[..., Built], Calla
     return using, method
 
 
+class Later:
+    """Models that are built when they are asked for, of what `get` gives for a dotted path.
+
+    What is given as a partial function, as by `of`, is made then, too.
+    """
+
+    def __init__(self, get: Callable[[str], Any]) -> None:
+        self._get = get
+        self._call, self._made = models_by_name(get)
+
+    def of(self, path: str, *given: Any, **options: Any) -> Any:
+        """An object that another one is made of."""
+        return partial(lambda: self._get(path)(*map(now, given), **{n: now(g) for n, g in options.items()}))
+
+    def lazy(self, path: str, *inputs: Any, **options: Any) -> Callable[[], Built]:
+        """A model of a class; `given` are its arguments without a name."""
+        given = options.pop("given", ())
+        return lambda: self._made(path, [inputs], *map(now, given), **{n: now(g) for n, g in options.items()})
+
+    def fun(self, path: str, *inputs: Any, **options: Any) -> Callable[[], Built]:
+        """A call of a function."""
+        return lambda: self._call(path, inputs, **options)
+
+
+def on(made: Any, use: Callable[..., Any], *inputs: Any) -> Callable[[], Built]:
+    """A use of an object that is made once."""
+    return lambda: held(made(), use, inputs)
+
+
+def now(given: Any) -> Any:
+    """What a partial function gives, and anything else as it is."""
+    return given() if isinstance(given, partial) else given
+
+
 def complex_normal(normal: Draw, *shape: int) -> torch.Tensor:
     """Complex numbers of two normal draws."""
     return torch.complex(normal(*shape), normal(*shape))

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from accuracy_models import Built
-from accuracy_models.inputs import held, models_by_name, random_inputs, uses_by_name
+from accuracy_models.inputs import Later, held, on, random_inputs, uses_by_name
 from accuracy_models.stand_ins import getter, without_packages, without_torchvision_extension
 
 _t, _u, _i = random_inputs(131)
@@ -34,34 +34,9 @@ def _prepare(package: str) -> None:
 
 
 _get = getter({}, ("torchgeo", "torchgeo.models", "neuralprophet"), _prepare)
-_call, _made = models_by_name(_get)
 _using, _method = uses_by_name(_get)
-
-
-def _now(given: Any) -> Any:
-    return given() if isinstance(given, partial) else given
-
-
-def _of(path: str, *given: Any, **options: Any) -> Any:
-    """An object that another one is made of."""
-    return partial(lambda: _get(path)(*map(_now, given), **{n: _now(g) for n, g in options.items()}))
-
-
-def _lazy(path: str, *inputs: Any, **options: Any) -> Callable[[], Built]:
-    """A model of a class; options that are partial functions are called first."""
-    given = options.pop("given", ())
-    return lambda: _made(path, [inputs], *map(_now, given), **{n: _now(g) for n, g in options.items()})
-
-
-def _fun(path: str, *inputs: Any, **options: Any) -> Callable[[], Built]:
-    """A call of a function."""
-    return lambda: _call(path, inputs, **options)
-
-
-def _on(made: Any, use: Callable[..., Any], *inputs: Any) -> Callable[[], Built]:
-    """A use of an object that is made once."""
-    return lambda: held(made(), use, inputs)
-
+_later = Later(_get)
+_of, _lazy, _fun, _on = _later.of, _later.lazy, _later.fun, on
 
 _F = "f5_tts.model."
 _MEL, _COND, _TEXT, _TIME = _t(2, 24, 20), _t(2, 24, 20), _i(30, 2, 12), _u(2)

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from accuracy_models import Built
-from accuracy_models.inputs import held, models_by_name, random_inputs, uses_by_name
+from accuracy_models.inputs import Later, now, on, random_inputs
 from accuracy_models.stand_ins import getter, without_packages, without_torchvision_extension
 
 _t, _u, _i = random_inputs(131)
@@ -47,34 +47,8 @@ def _prepare(package: str) -> None:
 
 
 _get = getter({}, ("mlcolvar", "mlcolvar.core", "solo", "solo.utils"), _prepare)
-_call, _made = models_by_name(_get)
-_using, _method = uses_by_name(_get)
-
-
-def _now(given: Any) -> Any:
-    return given() if isinstance(given, partial) else given
-
-
-def _of(path: str, *given: Any, **options: Any) -> Any:
-    """An object that another one is made of."""
-    return partial(lambda: _get(path)(*map(_now, given), **{n: _now(g) for n, g in options.items()}))
-
-
-def _lazy(path: str, *inputs: Any, **options: Any) -> Callable[[], Built]:
-    """A model of a class; options that are partial functions are called first."""
-    given = options.pop("given", ())
-    return lambda: _made(path, [inputs], *map(_now, given), **{n: _now(g) for n, g in options.items()})
-
-
-def _fun(path: str, *inputs: Any, **options: Any) -> Callable[[], Built]:
-    """A call of a function."""
-    return lambda: _call(path, inputs, **options)
-
-
-def _on(made: Any, use: Callable[..., Any], *inputs: Any) -> Callable[[], Built]:
-    """A use of an object that is made once."""
-    return lambda: held(made(), use, inputs)
-
+_later = Later(_get)
+_of, _lazy, _fun, _on = _later.of, _later.lazy, _later.fun, on
 
 _FM = "easyfsl.methods."
 _SUPPORT, _LABELS, _QUERY = _t(6, 3, 8, 8), torch.tensor([0, 0, 1, 1, 2, 2]), _t(5, 3, 8, 8)
@@ -90,7 +64,7 @@ def _few(name: str, flat: bool = True, **options: Any) -> Callable[[], Built]:
     """A classifier that has seen its support set."""
 
     def build() -> Built:
-        model = _get(_FM + name)(_backbone(flat), **{n: _now(g) for n, g in options.items()})
+        model = _get(_FM + name)(_backbone(flat), **{n: now(g) for n, g in options.items()})
         model.process_support_set(_SUPPORT, _LABELS)
         return model, [(_QUERY,)]
 
@@ -101,7 +75,7 @@ def _episode(name: str, flat: bool = True, **options: Any) -> Callable[[], Built
     """A classifier that sees its support set and the queries in compiled code."""
 
     def build() -> Built:
-        model = _get(_FM + name)(_backbone(flat), **{n: _now(g) for n, g in options.items()})
+        model = _get(_FM + name)(_backbone(flat), **{n: now(g) for n, g in options.items()})
 
         def run(support: Any, labels: Any, query: Any) -> Any:
             model.process_support_set(support, labels)

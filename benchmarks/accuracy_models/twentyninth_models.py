@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from accuracy_models import Built
-from accuracy_models.inputs import held, models_by_name, random_inputs, uses_by_name
+from accuracy_models.inputs import Later, held, on, random_inputs
 from accuracy_models.stand_ins import getter, without_packages
 
 _t, _u, _i = random_inputs(109)
@@ -27,34 +27,8 @@ def _prepare(package: str) -> None:
 
 
 _get = getter({}, (), _prepare)
-_call, _made = models_by_name(_get)
-_using, _method = uses_by_name(_get)
-
-
-def _lazy(path: str, *inputs: Any, **options: Any) -> Callable[[], Built]:
-    """A model of a class; options that are partial functions are called first."""
-    given = options.pop("given", ())
-    return lambda: _made(path, [inputs], *map(_now, given), **{n: _now(g) for n, g in options.items()})
-
-
-def _now(given: Any) -> Any:
-    return given() if isinstance(given, partial) else given
-
-
-def _of(path: str, *given: Any, **options: Any) -> Any:
-    """An object that another one is made of."""
-    return partial(lambda: _get(path)(*map(_now, given), **{n: _now(g) for n, g in options.items()}))
-
-
-def _fun(path: str, *inputs: Any, **options: Any) -> Callable[[], Built]:
-    """A call of a function."""
-    return lambda: _call(path, inputs, **options)
-
-
-def _on(made: Any, use: Callable[..., Any], *inputs: Any) -> Callable[[], Built]:
-    """A use of an object that is made once."""
-    return lambda: held(made(), use, inputs)
-
+_later = Later(_get)
+_of, _lazy, _fun, _on = _later.of, _later.lazy, _later.fun, on
 
 _LM, _LL, _LO, _LU = "learning3d.models.", "learning3d.losses.", "learning3d.ops.", "learning3d.utils."
 _CLOUD, _OTHER = _u(2, 32, 3), _u(2, 32, 3)
